@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The runtime: devices, data, submission, waiting, reports.
+#pragma once
+
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <hocket/backend.hpp>
+#include <hocket/data.hpp>
+#include <hocket/graph.hpp>
+#include <hocket/policy.hpp>
+#include <hocket/report.hpp>
+#include <hocket/submit.hpp>
+
+namespace hocket {
+
+/// How a runtime is set up. A member left at its default takes the environment variable named with it, if that is
+/// set; what is given here wins.
+struct RuntimeOptions {
+  /// Which devices, for example "cpu:2,opencl,pim:64": kinds separated by commas, each with what its backend makes
+  /// of the part after the colon. "none" for no device at all. Default (HOCKET_DEVICES): the CPU's
+  /// cores and every other real device; emulated devices and OpenCL on the CPU only where they are named.
+  std::string devices{};
+  /// Scheduling policy by name (HOCKET_POLICY): `eager`, `ws` or `eft`. Default: `ws` where all devices are CPUs,
+  /// else `eft`.
+  std::string policy{};
+  /// A policy of the user's own instead.
+  std::function<std::unique_ptr<Policy>()> custom_policy{};
+  /// Limits on device memory (HOCKET_MEMORY), for example "opencl=256MiB,pim=8MiB"; plain numbers are bytes.
+  std::string memory{};
+  /// Keeps every task and copy for the report (HOCKET_TRACE=1).
+  std::optional<bool> trace{};
+  /// Checked mode (HOCKET_CHECK=1): finds kernels that write what they declared read-only, at the cost of a
+  /// checksum of each operand before and after the kernel.
+  std::optional<bool> check{};
+  /// Backends besides the built-in ones; `devices` refers to them by `Backend::kind()`.
+  std::vector<std::shared_ptr<Backend>> backends{};
+};
+
+/// A device of a runtime.
+struct DeviceInfo {
+  DeviceId id{};
+  std::string label;  ///< Kind and number among its kind: "opencl:0".
+  DeviceProperties properties;
+  MemoryNodeId memory_node{};
+};
+
+/// Why a task ran where it did (or will run).
+struct Explanation {
+  struct Option {
+    DeviceId device{};
+    std::string label;
+    bool eligible = false;
+    std::string reason;  ///< Why it is not eligible, or what its estimate rests on.
+    Seconds predicted_execution{};
+    Seconds predicted_transfer{};
+    Bytes missing{};
+  };
+  std::string task;
+  std::string decided_by;  ///< The policy, the plan, or "fast lane".
+  std::optional<DeviceId> device;
+  std::optional<Seconds> actual_execution;
+  std::vector<Option> options;
+};
+
+namespace detail {
+
+class Engine;
+
+/// Access to data from the program itself, as the core sees it.
+struct HostAccessGrant {
+  TaskNode* task = nullptr;
+  void* memory = nullptr;
+  Shape shape;
+  Strides strides{};
+};
+
+/// Waits until the host may use the data and returns where it lies. Throws `TaskError` where a task that was to
+/// produce it failed.
+HostAccessGrant begin_host_access(Engine& engine, const DataHandle& handle, Access access);
+void end_host_access(const HostAccessGrant& grant) noexcept;
+
+}  // namespace detail
+
+/// Access to data from the program, for as long as it lives: tasks that would conflict wait. Movable, not
+/// copyable. A `HostView<const T>` may be read while tasks read too; a `HostView<T>` is exclusive.
+template <class T, std::size_t Rank = 1>
+class HostView : public View<T, Rank> {
+ public:
+  explicit HostView(const detail::HostAccessGrant& grant, detail::DataHandle handle)
+      : View<T, Rank>(static_cast<T*>(grant.memory), first(grant.shape.extent), first(grant.strides)),
+        grant_(grant),
+        handle_(std::move(handle)) {}
+  HostView(HostView&& other) noexcept
+      : View<T, Rank>(other), grant_(std::exchange(other.grant_, {})), handle_(std::move(other.handle_)) {}
+  HostView& operator=(HostView&&) = delete;
+  HostView(const HostView&) = delete;
+  HostView& operator=(const HostView&) = delete;
+  ~HostView() {
+    if (grant_.task != nullptr) detail::end_host_access(grant_);
+  }
+
+ private:
+  static std::array<std::size_t, Rank> first(const std::array<std::size_t, kMaxRank>& all) noexcept {
+    std::array<std::size_t, Rank> some{};
+    for (std::size_t d = 0; d < Rank; ++d) some[d] = all[d];
+    return some;
+  }
+  detail::HostAccessGrant grant_;
+  detail::DataHandle handle_;
+};
+
+/// A runtime owns its devices and worker threads. Several may exist at once. All members may be called by any
+/// thread, and, but for the constructor and destructor, by tasks.
+class Runtime final : public Submitter {
+ public:
+  /// Opens the devices and starts the workers. Throws `InvalidArgument` for a device specification, policy or
+  /// limit that cannot be understood or met, with what would be.
+  explicit Runtime(const RuntimeOptions& options = {});
+  /// Waits for everything that was submitted and brings borrowed data back. A failure that nobody asked about is
+  /// logged.
+  ~Runtime();
+  Runtime(const Runtime&) = delete;
+  Runtime& operator=(const Runtime&) = delete;
+
+  // ---- data ----------------------------------------------------------------------------------------------
+
+  /// Borrows contiguous memory; see data.hpp for how long it must live. Throws `InvalidArgument` for size 0.
+  template <class T>
+  Data<T> data(std::span<T> memory, DataOptions options = {}) {
+    return Data<T>(borrow(memory.data(), element_type<T>(), shape({memory.size()}), dense(), options,
+                          std::is_const_v<T>));
+  }
+  /// Borrows a dense row-major array.
+  template <class T, std::size_t Rank>
+  Data<T, Rank> data(T* memory, const std::size_t (&extents)[Rank], DataOptions options = {}) {
+    return Data<T, Rank>(
+        borrow(memory, element_type<T>(), shape(extents), dense(), options, std::is_const_v<T>));
+  }
+  /// Borrows a strided array: `strides` in elements, the last one 1.
+  template <class T, std::size_t Rank>
+  Data<T, Rank> data(T* memory, const std::size_t (&extents)[Rank], const std::size_t (&strides)[Rank],
+                     DataOptions options = {}) {
+    Strides all{1, 1, 1, 1};
+    for (std::size_t d = 0; d < Rank; ++d) all[d] = strides[d];
+    return Data<T, Rank>(borrow(memory, element_type<T>(), shape(extents), all, options, std::is_const_v<T>));
+  }
+  /// Makes an array that the runtime owns; its contents are undefined until something writes them.
+  /// `rt.data<float>({rows, columns})`.
+  template <class T, std::size_t Rank>
+  Data<T, Rank> data(const std::size_t (&extents)[Rank], DataOptions options = {}) {
+    static_assert(!std::is_const_v<T>, "hocket: runtime-owned data that nothing can write is of no use");
+    return Data<T, Rank>(own(element_type<T>(), shape(extents), options));
+  }
+
+  /// Waits for the tasks that write the data, fetches it, and holds it readable until the result is destroyed.
+  /// Throws `TaskError` where its last writer failed, `UninitialisedRead` where there is none. In a
+  /// task, do not read what the task itself was given.
+  template <class T, std::size_t Rank>
+  HostView<const T, Rank> read(const Data<T, Rank>& data) {
+    return HostView<const T, Rank>(begin_access(data.handle(), Access::Read), data.handle());
+  }
+  /// The same for reading and writing. Data that nothing has written may be written this way.
+  template <class T, std::size_t Rank>
+  HostView<T, Rank> write(const Data<T, Rank>& data) {
+    static_assert(!std::is_const_v<T>, "hocket: this data is read-only (Data<const T>)");
+    return HostView<T, Rank>(begin_access(data.handle(), Access::ReadWrite), data.handle());
+  }
+
+  // ---- tasks ---------------------------------------------------------------------------------------------
+
+  Task submit_packed(const std::shared_ptr<const detail::CodeletCore>& codelet, TaskOptions&& options,
+                     std::span<const detail::PackedArgument> arguments) override;
+
+  /// Waits for every task submitted so far; in a task, for those that it has itself submitted. Throws
+  /// `TaskError` for the first one that failed since the last wait; the message says how many more did.
+  void wait();
+  /// Withdraws every task that has not been given to a device yet; running kernels end by themselves. Does not
+  /// wait. The runtime stays usable.
+  void cancel();
+
+  /// Records a graph by calling `build` with it.
+  Graph record(const std::function<void(Graph&)>& build);
+  /// Plans a graph ahead with a planner such as "heft", on predicted times. Throws `InvalidArgument` for an
+  /// unknown planner and `NoEligibleDevice`.
+  Plan plan(const Graph& graph, std::string_view planner);
+  /// Runs a graph: its tasks are ordered with everything else that uses its data, as one step of the program.
+  /// The result stands for the whole run. Throws as `submit` does.
+  Task run(const Graph& graph);
+  /// The same with every task on the device and in the order of the plan.
+  Task run(const Graph& graph, const Plan& plan);
+
+  // ---- what it is and did --------------------------------------------------------------------------------
+
+  const std::vector<DeviceInfo>& devices() const noexcept;
+  std::string_view policy() const noexcept;
+  /// Totals, and with tracing all events, since the start or the last reset. Tasks that still run are left out.
+  Report report() const;
+  void reset_report();
+  /// Why a task runs or ran where it does. Kept for a task as long as a handle to it lives.
+  Explanation why(const Task& task) const;
+
+ private:
+  template <std::size_t Rank>
+  static Shape shape(const std::size_t (&extents)[Rank]) noexcept {
+    static_assert(Rank <= kMaxRank, "hocket: data has 1 to 4 dimensions");
+    Shape result;
+    result.rank = static_cast<std::uint8_t>(Rank);
+    for (std::size_t d = 0; d < Rank; ++d) result.extent[d] = extents[d];
+    return result;
+  }
+  static std::optional<Strides> dense() noexcept { return std::nullopt; }
+  detail::DataHandle borrow(const void* memory, ElementType element, const Shape& shape,
+                            const std::optional<Strides>& strides, const DataOptions& options, bool read_only);
+  detail::DataHandle own(ElementType element, const Shape& shape, const DataOptions& options);
+  detail::HostAccessGrant begin_access(const detail::DataHandle& handle, Access access);
+
+  std::unique_ptr<detail::Engine> engine_;
+};
+
+}  // namespace hocket
