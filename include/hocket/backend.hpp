@@ -127,7 +127,7 @@ using EventHandle = std::shared_ptr<Event>;
 EventHandle completed_event(std::exception_ptr failure = nullptr);
 
 enum class Execution : std::uint8_t {
-  CallingThread,  ///< `launch` runs the kernel to its end on the thread that calls it.
+  CallingThread,  ///< `launch` runs the kernel to its end on the thread that calls it and may return null.
   Asynchronous,   ///< `launch` queues the kernel and returns.
 };
 
@@ -146,6 +146,8 @@ struct DeviceProperties {
   double link_bytes_per_second = 1e9;  ///< Between host and device, each way.
   Seconds link_latency{20e-6};
   bool emulated = false;  ///< Results are real; times on real hardware are modelled (`Event::modelled`).
+  /// Opened only where its kind is named in the device specification.
+  bool on_request_only = false;
   std::vector<std::uint32_t> worker_cpus;  ///< CallingThread only: the OS processor of each worker.
 };
 

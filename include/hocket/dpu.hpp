@@ -1,29 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What a program on a processing-in-memory device sees. The device is a set of DPUs, small processors that each
-/// own one MRAM bank and one WRAM scratchpad. A program is any callable `void(dpu::Tasklet&, ...)`; every tasklet
-/// of every DPU runs it (SPMD) and reaches only its own DPU's memories:
-///  - MRAM (64 MiB) holds the data and is reached by DMA alone, in 8 to 2048 bytes, sizes and addresses multiples
+/// What a program on a processing-in-memory device sees. The device is a set of DPUs, small processors that
+/// each own one MRAM bank and one WRAM scratchpad. A program is any callable `void(dpu::Tasklet&, ...)`;
+/// every tasklet of every DPU runs it (SPMD) and reaches only its own DPU's memories:
+///  - MRAM (64 MiB) holds the data and is reached by DMA alone, in 8 to 2048 bytes, sizes and addresses
+///  multiples
 ///    of 8;
-///  - WRAM (64 KiB) is ordinary memory, allocated by `wram`, `shared` and `buffer`, and forgotten when the launch
+///  - WRAM (64 KiB) is ordinary memory, allocated by `wram`, `shared` and `buffer`, and forgotten when the
+///  launch
 ///    ends. Local variables of the program are not counted against it.
 /// Nothing leads from one DPU to another: results are combined by the host.
 ///
-/// The device is emulated: programs compute real results, and their time is modelled from the instructions that
-/// they charge (`Tasklet::charge`), from their DMA transfers and from their barriers.
+/// The device is emulated: programs compute real results, and their time is modelled from the instructions
+/// that they charge (`Tasklet::charge`), from their DMA transfers and from their barriers.
 ///
-/// The tasklets of a DPU run one at a time, each until it ends or blocks, in an order that is the same in every
-/// run. Objects of this header belong to the tasklet that they were given to and must not outlive the launch.
+/// The tasklets of a DPU run one at a time, each until it ends or blocks, in an order that is the same in
+/// every run. Objects of this header belong to the tasklet that they were given to and must not outlive the
+/// launch.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <numeric>
-#include <type_traits>
-
 #include <hocket/error.hpp>
 #include <hocket/format.hpp>
+#include <numeric>
+#include <type_traits>
 
 namespace hocket::dpu {
 
@@ -48,7 +50,8 @@ class ProgramError : public Error {
  public:
   using Error::Error;
 };
-/// A transfer between MRAM and WRAM that the DMA engine cannot do (real hardware would corrupt data in silence).
+/// A transfer between MRAM and WRAM that the DMA engine cannot do (real hardware would corrupt data in
+/// silence).
 class DmaError : public ProgramError {
  public:
   using ProgramError::ProgramError;
@@ -58,7 +61,8 @@ class WramError : public ProgramError {
  public:
   using ProgramError::ProgramError;
 };
-/// Tasklets that can never go on: a barrier that some tasklet will not reach, a mutex that will not be released.
+/// Tasklets that can never go on: a barrier that some tasklet will not reach, a mutex that will not be
+/// released.
 class SynchronisationError : public ProgramError {
  public:
   using ProgramError::ProgramError;
@@ -71,9 +75,9 @@ class LaunchError : public Error {
 
 enum class Operation : std::uint8_t { Add, Subtract, Multiply, Divide };
 
-/// Instructions that a DPU spends on one streaming operation on `T`, operands and loop included: clock (350 MHz)
-/// over the throughput that the PrIM benchmarks measured. DPUs have no floating-point unit and multiply by 8 bits.
-/// Types of 8 bytes cost as 64-bit ones, all others as 32-bit ones.
+/// Instructions that a DPU spends on one streaming operation on `T`, operands and loop included: clock (350
+/// MHz) over the throughput that the PrIM benchmarks measured. DPUs have no floating-point unit and multiply
+/// by 8 bits. Types of 8 bytes cost as 64-bit ones, all others as 32-bit ones.
 template <class T>
 constexpr std::uint64_t instructions_per(Operation operation) noexcept {
   constexpr std::array<std::uint64_t, 4> kInt32{6, 6, 34, 31};
@@ -93,7 +97,7 @@ class DpuExecution;
 }
 
 template <class T>
-class Buffer;
+class WramBuffer;
 
 /// Rows of a datum that one DPU holds: [first, first + count).
 struct RowRange {
@@ -124,19 +128,20 @@ class Tasklet {
 
   /// Waits until every tasklet of this DPU has arrived. Throws SynchronisationError when one never will.
   void barrier();
-  /// Waits for and takes one of the `kMutexes` mutexes of this DPU. Throws SynchronisationError on a deadlock.
+  /// Waits for and takes one of the `kMutexes` mutexes of this DPU. Throws SynchronisationError on a
+  /// deadlock.
   void lock(unsigned mutex);
   void unlock(unsigned mutex);
 
-  /// Room for `count` elements in this DPU's WRAM, 8-byte aligned, contents unspecified, this tasklet's until the
-  /// launch ends (there is no free). Throws WramError when WRAM is exhausted.
+  /// Room for `count` elements in this DPU's WRAM, 8-byte aligned, contents unspecified, this tasklet's until
+  /// the launch ends (there is no free). Throws WramError when WRAM is exhausted.
   template <class T>
   T* wram(std::size_t count) {
     check_element<T>();
     return static_cast<T*>(allocate(count, sizeof(T)));
   }
-  /// The WRAM block `slot` that all tasklets of this DPU share, zeroed when the first of them asks for it. All must
-  /// ask for the same number of bytes.
+  /// The WRAM block `slot` that all tasklets of this DPU share, zeroed when the first of them asks for it.
+  /// All must ask for the same number of bytes.
   template <class T>
   T* shared(unsigned slot, std::size_t count) {
     check_element<T>();
@@ -144,12 +149,12 @@ class Tasklet {
   }
   /// A WRAM buffer that loads and stores ranges of MRAM of any size and alignment.
   template <class T>
-  Buffer<T> buffer(std::size_t capacity) {
-    return Buffer<T>(*this, capacity);
+  WramBuffer<T> buffer(std::size_t capacity) {
+    return WramBuffer<T>(*this, capacity);
   }
 
-  /// One DMA transfer from MRAM to WRAM. Throws DmaError unless the size is 8 to 2048 bytes and a multiple of 8, the
-  /// address and the pointer are multiples of 8, and both ranges lie inside this DPU's memories.
+  /// One DMA transfer from MRAM to WRAM. Throws DmaError unless the size is 8 to 2048 bytes and a multiple of
+  /// 8, the address and the pointer are multiples of 8, and both ranges lie inside this DPU's memories.
   template <class T>
   void read(MramAddress address, T* wram, std::size_t count) {
     check_element<T>();
@@ -162,15 +167,16 @@ class Tasklet {
     dma_write(wram, address, count * sizeof(T));
   }
 
-  /// Reads `count` elements in as many transfers as it takes. `address` must be a multiple of 8; a ragged size is
-  /// rounded up to 8 bytes, so that up to 7 bytes past the range are read too (`wram` leaves room for them).
+  /// Reads `count` elements in as many transfers as it takes. `address` must be a multiple of 8; a ragged
+  /// size is rounded up to 8 bytes, so that up to 7 bytes past the range are read too (`wram` leaves room for
+  /// them).
   template <class T>
   void copy_in(MramAddress address, T* wram, std::size_t count) {
     check_element<T>();
     stream_in(address, wram, round_up_to_granule(count * sizeof(T)));
   }
-  /// Writes likewise: up to 7 bytes past the range are overwritten. Meant for whole parts of data, whose padding
-  /// belongs to nobody; use a `Buffer` to write a range that has neighbours.
+  /// Writes likewise: up to 7 bytes past the range are overwritten. Meant for whole parts of data, whose
+  /// padding belongs to nobody; use a `WramBuffer` to write a range that has neighbours.
   template <class T>
   void copy_out(const T* wram, MramAddress address, std::size_t count) {
     check_element<T>();
@@ -188,14 +194,16 @@ class Tasklet {
  private:
   friend class detail::DpuExecution;
   template <class T>
-  friend class Buffer;
+  friend class WramBuffer;
 
-  Tasklet(detail::DpuExecution& execution, unsigned id, unsigned tasklets, unsigned dpu, unsigned dpus) noexcept
+  Tasklet(detail::DpuExecution& execution, unsigned id, unsigned tasklets, unsigned dpu,
+          unsigned dpus) noexcept
       : execution_(execution), id_(id), tasklets_(tasklets), dpu_(dpu), dpus_(dpus) {}
 
   template <class T>
   static constexpr void check_element() noexcept {
-    static_assert(std::is_trivially_copyable_v<T>, "hocket: WRAM and MRAM hold trivially copyable types only");
+    static_assert(std::is_trivially_copyable_v<T>,
+                  "hocket: WRAM and MRAM hold trivially copyable types only");
     static_assert(alignof(T) <= kDmaGranuleBytes, "hocket: WRAM and MRAM align to 8 bytes at most");
   }
   void* allocate(std::size_t count, std::size_t element_bytes);
@@ -219,13 +227,14 @@ class Tasklet {
   std::uint64_t dma_cycles_ = 0;
 };
 
-/// What a program sees of a datum: this bank's part of it. Rows (indices of the first dimension) are dense and
-/// row-major; only the part as a whole is padded to 8 bytes, so that a row whose size is not a multiple of 8 may
-/// begin at any multiple of the element size: reach rows and ranges through a `Buffer`, which copes.
+/// What a program sees of a datum: this bank's part of it. Rows (indices of the first dimension) are dense
+/// and row-major; only the part as a whole is padded to 8 bytes, so that a row whose size is not a multiple
+/// of 8 may begin at any multiple of the element size: reach rows and ranges through a `WramBuffer`, which
+/// copes.
 ///
-/// With layout BankInterleaved a bank has `extent(0)` rows from global row `first()` on; the last banks may have
-/// fewer or none. With BankReplicated and BankPartialSum every bank has all rows; with BankSingle DPU 0 has all and
-/// the others none.
+/// With layout BankInterleaved a bank has `extent(0)` rows from global row `first()` on; the last banks may
+/// have fewer or none. With BankReplicated and BankPartialSum every bank has all rows; with BankSingle DPU 0
+/// has all and the others none.
 template <class T, std::size_t Rank = 1>
 class Mram {
   static_assert(Rank >= 1 && Rank <= kMaxRank, "hocket: data has 1 to 4 dimensions");
@@ -241,16 +250,17 @@ class Mram {
   MramAddress address() const noexcept { return address_; }  ///< Of the part's first element; 8-aligned.
   std::size_t extent(std::size_t dimension) const noexcept { return extents_[dimension]; }
   const std::array<std::size_t, Rank>& extents() const noexcept { return extents_; }
-  std::size_t rows() const noexcept { return extents_[0]; }            ///< Rows in this bank.
-  std::size_t first() const noexcept { return first_; }                ///< Global index of the first of them.
-  std::size_t total_rows() const noexcept { return total_rows_; }      ///< Rows of the whole datum.
+  std::size_t rows() const noexcept { return extents_[0]; }        ///< Rows in this bank.
+  std::size_t first() const noexcept { return first_; }            ///< Global index of the first of them.
+  std::size_t total_rows() const noexcept { return total_rows_; }  ///< Rows of the whole datum.
   std::size_t size() const noexcept { return rows() * row_elements(); }  ///< Elements in this bank.
   std::size_t row_elements() const noexcept {
     std::size_t product = 1;
     for (std::size_t d = 1; d < Rank; ++d) product *= extents_[d];
     return product;
   }
-  /// Address of an element of this bank, by local row-major index; a multiple of `sizeof(T)`, not always of 8.
+  /// Address of an element of this bank, by local row-major index; a multiple of `sizeof(T)`, not always
+  /// of 8.
   MramAddress address_of(std::size_t index) const noexcept {
     return address_ + static_cast<MramAddress>(index * sizeof(T));
   }
@@ -264,17 +274,18 @@ class Mram {
   std::size_t total_rows_;
 };
 
-/// A WRAM buffer for ranges of at most `capacity()` elements that may begin and end anywhere in MRAM. It moves
-/// the 8-byte granules that cover the range, in legal transfers; elements lie in WRAM with the same alignment as in
-/// MRAM, so use the pointer that `load` or `place` returned, which is good until the next one. It never changes
-/// bytes outside the stored range: granules that the range covers only in part are read and merged, which tasklets
-/// of one DPU may do side by side.
+/// A WRAM buffer for ranges of at most `capacity()` elements that may begin and end anywhere in MRAM. It
+/// moves the 8-byte granules that cover the range, in legal transfers; elements lie in WRAM with the same
+/// alignment as in MRAM, so use the pointer that `load` or `place` returned, which is good until the next
+/// one. It never changes bytes outside the stored range: granules that the range covers only in part are read
+/// and merged, which tasklets of one DPU may do side by side.
 template <class T>
-class Buffer {
-  static_assert(!std::is_const_v<T>, "hocket: a buffer is written by its loads; use Buffer<T>, not Buffer<const T>");
+class WramBuffer {
+  static_assert(!std::is_const_v<T>,
+                "hocket: a buffer is written by its loads; use WramBuffer<T>, not WramBuffer<const T>");
 
  public:
-  Buffer(Tasklet& tasklet, std::size_t capacity) : tasklet_(&tasklet), capacity_(capacity) {
+  WramBuffer(Tasklet& tasklet, std::size_t capacity) : tasklet_(&tasklet), capacity_(capacity) {
     bytes_ = tasklet.wram<std::byte>(room(capacity) + kDmaGranuleBytes);
   }
 
@@ -288,7 +299,8 @@ class Buffer {
   /// Fetches elements [first, first + count) of this bank's part, by local row-major index.
   template <class U, std::size_t Rank>
   T* load(const Mram<U, Rank>& part, std::size_t first, std::size_t count) {
-    static_assert(std::is_same_v<std::remove_const_t<U>, T>, "hocket: the buffer's element type is not the data's");
+    static_assert(std::is_same_v<std::remove_const_t<U>, T>,
+                  "hocket: the buffer's element type is not the data's");
     return load(part.address_of(first), count);
   }
 
@@ -299,7 +311,8 @@ class Buffer {
   }
   template <class U, std::size_t Rank>
   T* place(const Mram<U, Rank>& part, std::size_t first, std::size_t count) {
-    static_assert(std::is_same_v<U, T>, "hocket: the buffer's element type is not the data's, or that is read-only");
+    static_assert(std::is_same_v<U, T>,
+                  "hocket: the buffer's element type is not the data's, or that is read-only");
     return place(part.address_of(first), count);
   }
 
@@ -310,7 +323,8 @@ class Buffer {
   }
   template <class U, std::size_t Rank>
   void store(const Mram<U, Rank>& part, std::size_t first, std::size_t count) {
-    static_assert(std::is_same_v<U, T>, "hocket: the buffer's element type is not the data's, or that is read-only");
+    static_assert(std::is_same_v<U, T>,
+                  "hocket: the buffer's element type is not the data's, or that is read-only");
     store(part.address_of(first), count);
   }
 
@@ -329,9 +343,9 @@ class Buffer {
   std::byte* bytes_;
 };
 
-/// Deals the range [0, count) to the tasklets of a DPU in blocks of `block` elements (the last may be shorter), in
-/// turn, and calls `visit(first, count)` for each block of this tasklet. Choose `block` so that a block of the
-/// widest element type is at most 2048 bytes, and a multiple of 8 for the cheapest transfers.
+/// Deals the range [0, count) to the tasklets of a DPU in blocks of `block` elements (the last may be
+/// shorter), in turn, and calls `visit(first, count)` for each block of this tasklet. Choose `block` so that
+/// a block of the widest element type is at most 2048 bytes, and a multiple of 8 for the cheapest transfers.
 template <class Visit>
 void for_each_block(const Tasklet& tasklet, std::size_t count, std::size_t block, Visit&& visit) {
   for (std::size_t first = tasklet.id() * block; first < count; first += tasklet.tasklets() * block) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The PIM variant of a codelet: `pim(program)`, where the program is what every tasklet of every DPU runs; see
-/// <hocket/dpu.hpp> for what it can do.
+/// The PIM variant of a codelet: `pim(program)`, where the program is what every tasklet of every DPU runs;
+/// see <hocket/dpu.hpp> for what it can do.
 ///
 ///   void saxpy(dpu::Tasklet& tasklet, float a, dpu::Mram<const float> x, dpu::Mram<float> y);
 ///   const Codelet codelet{"saxpy", cpu(...), pim(saxpy)};
@@ -10,7 +10,8 @@
 /// otherwise: `pim(gemv).wants<float>(1, Layout::BankReplicated)`:
 ///  - BankInterleaved: DPU d holds the d-th block of ceil(rows / DPUs) rows;
 ///  - BankReplicated: every DPU holds the whole; for data that are read;
-///  - BankPartialSum: every DPU writes a full-size partial result, zeroed before the launch, and the value is the
+///  - BankPartialSum: every DPU writes a full-size partial result, zeroed before the launch, and the value is
+///  the
 ///    sum of them all, added in the order of the DPUs when it is fetched; for data that are written (`Out`);
 ///  - BankSingle: DPU 0 holds the whole, the others have no rows.
 #pragma once
@@ -18,15 +19,14 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <hocket/codelet.hpp>
+#include <hocket/dpu.hpp>
 #include <memory>
 #include <span>
 #include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
-
-#include <hocket/codelet.hpp>
-#include <hocket/dpu.hpp>
 
 namespace hocket {
 
@@ -37,8 +37,8 @@ class PimVariant : public Variant {
 
   /// Runs the program for one tasklet. In data arguments, `buffer.memory` is the MRAM address as a number.
   virtual void run(dpu::Tasklet& tasklet, std::span<const Argument> arguments) const = 0;
-  /// Throws `InvalidArgument` for element types that differ from the codelet's and layouts that banks cannot have
-  /// or that do not suit the access.
+  /// Throws `InvalidArgument` for element types that differ from the codelet's and layouts that banks cannot
+  /// have or that do not suit the access.
   void check(std::string_view codelet, std::span<const Parameter> parameters) const override;
 
   /// The parameters as the program has them.
@@ -57,8 +57,9 @@ struct IsView<Out<T, Rank>> : std::true_type {};
 /// How a program's parameter is filled from an argument.
 template <class P>
 struct ProgramParameter {  // a scalar
-  static_assert(!IsView<P>::value,
-                "hocket: a program for a PIM device takes data as dpu::Mram<T> or dpu::Mram<const T>, not as a View");
+  static_assert(
+      !IsView<P>::value,
+      "hocket: a program for a PIM device takes data as dpu::Mram<T> or dpu::Mram<const T>, not as a View");
   static P unpack(const dpu::Tasklet&, const Argument& argument) noexcept {
     return ParameterTraits<P>::unpack(argument);
   }
@@ -78,8 +79,8 @@ struct ProgramParameter<dpu::Mram<T, Rank>> {
   }
 };
 
-/// The kernel parameter that a program's parameter stands for. `Mram<T>` serves for both View and Out, so this
-/// depends on what the codelet declares.
+/// The kernel parameter that a program's parameter stands for. `Mram<T>` serves for both View and Out, so
+/// this depends on what the codelet declares.
 template <class Declared, class P>
 struct KernelParameter {
   using Type = P;
@@ -89,8 +90,7 @@ struct KernelParameter<Declared, dpu::Mram<T, Rank>> {
   using Type = View<T, Rank>;
 };
 template <class U, std::size_t DeclaredRank, class T, std::size_t Rank>
-  requires(!std::is_const_v<T>)
-struct KernelParameter<Out<U, DeclaredRank>, dpu::Mram<T, Rank>> {
+requires(!std::is_const_v<T>) struct KernelParameter<Out<U, DeclaredRank>, dpu::Mram<T, Rank>> {
   using Type = Out<T, Rank>;
 };
 
@@ -101,8 +101,7 @@ struct KernelParameters<ParameterList<Ds...>, ParameterList<Ps...>> {
   using List = ParameterList<typename KernelParameter<void, Ps>::Type...>;  // the counts differ: an error
 };
 template <class... Ds, class... Ps>
-  requires(sizeof...(Ds) == sizeof...(Ps))
-struct KernelParameters<ParameterList<Ds...>, ParameterList<Ps...>> {
+requires(sizeof...(Ds) == sizeof...(Ps)) struct KernelParameters<ParameterList<Ds...>, ParameterList<Ps...>> {
   using List = ParameterList<typename KernelParameter<Ds, Ps>::Type...>;
 };
 
@@ -161,8 +160,8 @@ class Pim : public VariantRecipe<Pim<F>> {
   F program_;
 };
 
-/// A program for PIM devices: a function or lambda `void(dpu::Tasklet&, ...)` whose further parameters are scalars
-/// and `dpu::Mram`s. What it throws fails its task.
+/// A program for PIM devices: a function or lambda `void(dpu::Tasklet&, ...)` whose further parameters are
+/// scalars and `dpu::Mram`s. What it throws fails its task.
 template <class F>
 Pim<std::decay_t<F>> pim(F&& program) {
   return Pim<std::decay_t<F>>(std::forward<F>(program));

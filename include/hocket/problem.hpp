@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-///
 /// The scheduling problem as numbers only: what a planner sees of a task graph and a machine, the schedule it
 /// answers with, and the independent check of that schedule.
 ///
@@ -10,18 +9,16 @@
 ///
 /// Units: times in seconds, sizes in bytes, bandwidths in bytes per second, all as double.
 ///
-/// Model
+/// Model:
 ///  - A device has one or more identical workers; a worker runs one task at a time, without preemption.
-///  - A task of cost zero (a barrier, a dummy entry) takes no worker time: it may coincide with any other
-///  task.
-///  - An edge costs `fixed_seconds` when its two tasks run on different devices, plus latency + bytes /
-///  bandwidth of the
-///    link when they run on different memory nodes and it carries bytes. Otherwise it is free. Transfers
-///    overlap with computation and do not slow each other down.
+///  - A task of cost zero (a barrier, a dummy entry) takes no worker time: it may coincide with any other.
+///  - An edge costs its fixed time when its two tasks run on different devices. When they run on different
+///    memory nodes and it carries bytes, it costs latency + bytes / bandwidth of the link as well. Otherwise
+///    it is free. Transfers overlap with computation and do not slow each other down.
 ///
-/// Ownership: `Problem` owns its arrays; the spans it hands out live as long as it does and it is not moved
-/// from. Thread-safety: a built `Problem` is immutable and may be read from any thread. `ProblemBuilder` is
-/// for one thread.
+/// Ownership: `Problem` owns its arrays; the spans it hands out live as long as it does.
+/// Thread-safety: a built `Problem` is immutable and may be read from any thread; a `ProblemBuilder` is for
+/// one thread.
 #pragma once
 
 #include <cstddef>
@@ -212,8 +209,8 @@ struct Violation {
 
   Kind kind;
   std::uint32_t task = 0;  ///< the task concerned
-  std::uint32_t other_task =
-      0;                ///< BrokenPrecedence: the predecessor; Overlap: the other task; else equal to `task`
+  /// BrokenPrecedence: the predecessor; Overlap: the other task; else equal to `task`.
+  std::uint32_t other_task = 0;
   std::string message;  ///< a sentence with the numbers
 };
 

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Dependencies from accesses: tasks that use the same data run as if in the order of submission (sequential
+/// consistency). A reader waits for the last writer of each part that it reads; a writer waits for the last
+/// writer and the readers since.
+#pragma once
+
+#include <span>
+
+#include "graph/datum.hpp"
+#include "graph/task_node.hpp"
+
+namespace hocket::graph {
+
+/// Makes `waiting` depend on the earlier accesses that conflict with `operands`, and records `recorded` as the one
+/// that accesses them now. The two are one task but for a run of a graph, whose first node waits and
+/// whose last node is what later tasks wait for. Cost: O(parts accessed), and O(boxes) at the first
+/// use of a region. Any thread; the datums are locked together, in order of their numbers, so that two
+/// submissions that share several data are ordered alike on all of them.
+///
+/// Throws `UninitialisedRead`, without any effect, where an operand reads what nothing has written.
+void infer(detail::TaskNode& waiting, detail::TaskNode& recorded, std::span<const detail::Operand> operands);
+
+}  // namespace hocket::graph
