@@ -114,7 +114,9 @@ hocket_install_missing() {
 # Caches (compiled OpenCL programs, calibration, ccache) go below build/ when the home folder cannot take them.
 hocket_writable_caches() {
   local home=${HOME:-}
-  if [ -z "$home" ] || ! [ -d "$home" ] || ! [ -w "$home" ]; then
+  local cache=${XDG_CACHE_HOME:-$home/.cache}
+  [ -e "$cache" ] || cache=$home
+  if [ -z "$home" ] || ! [ -d "$cache" ] || ! [ -w "$cache" ]; then
     mkdir -p "$hocket_root/build/cache/pocl" "$hocket_root/build/cache/ccache"
     export XDG_CACHE_HOME=$hocket_root/build/cache
     export POCL_CACHE_DIR=$hocket_root/build/cache/pocl

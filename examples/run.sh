@@ -19,10 +19,10 @@ out=$(cd "$out" && pwd)
 source "$(dirname "${BASH_SOURCE[0]}")/../cmake/setup.sh"
 trap 'hocket_give_back "$out"' EXIT
 set_up program
-configure_and_build release --target hocket_cli
+configure_and_build program --target hocket_cli
 
 step "Run: hocket run co2"
-(cd "$out" && "$hocket_root/build/release/hocket" run co2 "$@")
+"$hocket_root/build/program/hocket" run co2 --out "$out" "$@"
 
 step "Done"
 echo "result and trace: $out/co2.html"

@@ -48,13 +48,12 @@ void axpy_dpu(dpu::Tasklet& tasklet, T a, dpu::Mram<const T> x, dpu::Mram<T> y) 
 
 template <Real T>
 const Codelet<void(T, View<const T>, View<T>)>& axpy() {
-  static const auto codelet =
-      Codelet{typed_name<T>("axpy"), cpu(axpy_cpu<T>), opencl{opencl_source<T>(kSource), "axpy", axpy_range},
-              pim(axpy_dpu<T>)}
-          .with_work([](std::span<const Shape> shapes) {
-            const double n = elements_of(shapes[2]);
-            return Work{2.0 * n, bytes_of<T>(3.0 * n)};
-          });
+  static const auto codelet = Codelet{typed_name<T>("axpy"), cpu(axpy_cpu<T>),
+                                      opencl{opencl_source<T>(kSource), "axpy", axpy_range}, pim(axpy_dpu<T>)}
+                                  .with_work([](std::span<const Shape> shapes) {
+                                    const double n = elements_of(shapes[2]);
+                                    return Work{2.0 * n, bytes_of<T>(3.0 * n)};
+                                  });
   return codelet;
 }
 

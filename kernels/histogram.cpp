@@ -17,7 +17,7 @@ void check_range(T lo, T hi) {
                         std::to_string(lo) + ", " + std::to_string(hi) + "]");
 }
 
-/// Bins per unit. Found once on the host for every device but OpenCL, so that most agree to the last bit.
+/// Bins per unit, in the order of operations that the OpenCL source has as well.
 template <class T>
 T bins_per_unit(T lo, T hi, std::size_t bins) {
   return static_cast<T>(bins) / (hi - lo);
@@ -54,7 +54,8 @@ void histogram_matrix_cpu(T lo, T hi, View<const T, 2> x, Out<std::uint32_t> bin
 
 constexpr std::size_t kGroup = 256;
 
-// One group: the bins must be zero before any item counts, and only items of one group can wait for each other.
+// One group: the bins must be zero before any item counts, and only items of one group can wait for each
+// other.
 constexpr const char* kSource = R"(
 #define GROUP 256
 void count_all(const real lo, const real hi, __global const real* x, const ulong n, __global uint* bins,
@@ -86,12 +87,13 @@ NdRange histogram_range(std::span<const Argument> arguments) {
   return single_group(kGroup);
 }
 
-/// Bins that each tasklet counts for itself before all are added up; 24 tasklets' fit WRAM. More bins take more
-/// passes over the data.
-constexpr std::size_t kBinsOfPass = 512;
+/// Bins that each tasklet counts for itself before all are added up; 24 tasklets' fit WRAM. More bins take
+/// more passes over the data.
+constexpr std::size_t kBinsOfPass = 256;
 
 template <class T, std::size_t Rank>
-void histogram_dpu(dpu::Tasklet& tasklet, T lo, T hi, dpu::Mram<const T, Rank> x, dpu::Mram<std::uint32_t> bins) {
+void histogram_dpu(dpu::Tasklet& tasklet, T lo, T hi, dpu::Mram<const T, Rank> x,
+                   dpu::Mram<std::uint32_t> bins) {
   check_range(lo, hi);
   const std::size_t n = bins.size();
   const T scale = bins_per_unit(lo, hi, n);
@@ -105,7 +107,8 @@ void histogram_dpu(dpu::Tasklet& tasklet, T lo, T hi, dpu::Mram<const T, Rank> x
     dpu::for_each_block(tasklet, x.size(), kBlock<T>, [&](std::size_t first, std::size_t values) {
       const T* from = x_block.load(x, first, values);
       for (std::size_t i = 0; i < values; ++i) count(from[i], lo, hi, scale, n, first_bin, counted, mine);
-      tasklet.charge<T>(dpu::Operation::Subtract, 3 * values);  // two comparisons cost as much as two of these
+      tasklet.charge<T>(dpu::Operation::Subtract,
+                        3 * values);  // two comparisons cost as much as two of these
       tasklet.charge<T>(dpu::Operation::Multiply, values);
       tasklet.charge<std::int32_t>(dpu::Operation::Add, 2 * values);
     });
@@ -153,7 +156,9 @@ const Codelet<void(T, T, View<const T, 2>, Out<std::uint32_t>)>& histogram_matri
 
 template const Codelet<void(float, float, View<const float>, Out<std::uint32_t>)>& histogram<float>();
 template const Codelet<void(double, double, View<const double>, Out<std::uint32_t>)>& histogram<double>();
-template const Codelet<void(float, float, View<const float, 2>, Out<std::uint32_t>)>& histogram_matrix<float>();
-template const Codelet<void(double, double, View<const double, 2>, Out<std::uint32_t>)>& histogram_matrix<double>();
+template const Codelet<void(float, float, View<const float, 2>, Out<std::uint32_t>)>&
+histogram_matrix<float>();
+template const Codelet<void(double, double, View<const double, 2>, Out<std::uint32_t>)>&
+histogram_matrix<double>();
 
 }  // namespace hocket::kernels

@@ -41,9 +41,9 @@ __kernel void reduce(__global const real* x, const ulong n, __global real* sum, 
   real mine = 0;
   for (ulong i = me; i < n; i += GROUP) mine += x[i];
   partial[me] = mine;
-  for (size_t half = GROUP / 2; half > 0; half /= 2) {
+  for (size_t width = GROUP / 2; width > 0; width /= 2) {
     barrier(CLK_LOCAL_MEM_FENCE);
-    if (me < half) partial[me] += partial[me + half];
+    if (me < width) partial[me] += partial[me + width];
   }
   if (me == 0) sum[0] = partial[0];
 }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Shapes of a kernel's arguments, seen alike from every kind of variant, and the errors when they do not fit.
+/// Shapes of a kernel's arguments, seen alike from every kind of variant, and the errors when they do not
+/// fit.
 #pragma once
 
 #include <cstddef>
-#include <string>
-#include <string_view>
-
 #include <hocket/dpu.hpp>
 #include <hocket/error.hpp>
 #include <hocket/view.hpp>
+#include <string>
+#include <string_view>
 
 namespace hocket::kernels {
 
@@ -61,6 +61,7 @@ template <class T>
 double bytes_of(double elements) noexcept {
   return elements * static_cast<double>(sizeof(T));
 }
+inline std::size_t divide_up(std::size_t count, std::size_t by) noexcept { return (count + by - 1) / by; }
 inline double elements_of(const Shape& shape) noexcept { return static_cast<double>(shape.elements()); }
 
 }  // namespace hocket::kernels

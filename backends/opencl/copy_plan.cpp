@@ -17,8 +17,9 @@ void check_request(const CopyRequest& request) {
   const Format from = request.from.buffer.format;
   const Format to = request.to.buffer.format;
   if (from != to || from.layout != Layout::RowMajor)
-    throw InvalidArgument(fmt::format("an OpenCL device copies row-major data without converting it, not {} to {}",
-                                      to_string(from), to_string(to)));
+    throw InvalidArgument(
+        fmt::format("an OpenCL device copies row-major data without converting it, not {} to {}",
+                    to_string(from), to_string(to)));
   if (request.from.box.shape.extent != request.to.box.shape.extent)
     throw InvalidArgument(fmt::format("a copy needs boxes of the same shape, not {} and {}",
                                       to_string(request.from.box), to_string(request.to.box)));
@@ -37,8 +38,9 @@ std::size_t start_of(const Box& box, const Strides& strides, std::size_t element
   return elements * element_bytes;
 }
 
-/// The dimensions of the box from the innermost out, without those of extent 1; neighbours that are contiguous at
-/// both ends are merged. The innermost counts bytes, so that even a strided last dimension is nothing special.
+/// The dimensions of the box from the innermost out, without those of extent 1; neighbours that are
+/// contiguous at both ends are merged. The innermost counts bytes, so that even a strided last dimension is
+/// nothing special.
 std::vector<Dimension> merged_dimensions(const Shape& box, const Strides& from, const Strides& to,
                                          std::size_t element_bytes) {
   std::vector<Dimension> dimensions{{element_bytes, 1, 1}};
@@ -107,15 +109,15 @@ CopyPlan plan_copy(const CopyRequest& request) {
   }
 
   // The product of the dimensions that are left over, one at a time.
-  plan.commands.push_back({start_of(request.from.box, from, element_bytes),
-                           start_of(request.to.box, to, element_bytes)});
+  plan.commands.push_back(
+      {start_of(request.from.box, from, element_bytes), start_of(request.to.box, to, element_bytes)});
   for (std::size_t d = inner; d < dimensions.size(); ++d) {
     const std::size_t so_far = plan.commands.size();
     plan.commands.reserve(so_far * dimensions[d].extent);
     for (std::size_t i = 1; i < dimensions[d].extent; ++i)
       for (std::size_t c = 0; c < so_far; ++c)
-        plan.commands.push_back({plan.commands[c].from + i * dimensions[d].from,
-                                 plan.commands[c].to + i * dimensions[d].to});
+        plan.commands.push_back(
+            {plan.commands[c].from + i * dimensions[d].from, plan.commands[c].to + i * dimensions[d].to});
   }
   return plan;
 }

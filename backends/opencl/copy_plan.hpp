@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Turns a copy of a strided box of up to four dimensions into the fewest OpenCL commands: one plain copy where
-/// both ends are contiguous, one rectangular copy where three dimensions suffice, else one for each index of the
-/// dimensions left over. Pure arithmetic: no OpenCL call is made here.
+/// Turns a copy of a strided box of up to four dimensions into the fewest OpenCL commands: one plain copy
+/// where both ends are contiguous, one rectangular copy where three dimensions suffice, else one for each
+/// index of the dimensions left over. Pure arithmetic: no OpenCL call is made here.
 #pragma once
 
 #include <array>
@@ -29,8 +29,8 @@ struct CopyPlan {
   bool contiguous() const noexcept { return region[1] == 1 && region[2] == 1; }
 };
 
-/// Where a region starts in a buffer with these pitches, as rectangular copies want it: byte within the row, row,
-/// slice.
+/// Where a region starts in a buffer with these pitches, as rectangular copies want it: byte within the row,
+/// row, slice.
 std::array<std::size_t, 3> region_origin(std::size_t offset, const CopyPlan::End& end) noexcept;
 
 /// The commands for a request. Strides of host buffers are taken from them; device buffers are dense. Throws

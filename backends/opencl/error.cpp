@@ -89,7 +89,8 @@ void check_status(cl_int status, std::string_view what, std::string_view device)
   if (status >= CL_SUCCESS) return;
   const std::string message =
       fmt::format("OpenCL device {}: {} failed: {}", device, what, status_name(status));
-  if (status == CL_MEM_OBJECT_ALLOCATION_FAILURE || status == CL_OUT_OF_HOST_MEMORY) throw OutOfMemory(message);
+  if (status == CL_MEM_OBJECT_ALLOCATION_FAILURE || status == CL_OUT_OF_HOST_MEMORY)
+    throw OutOfMemory(message);
   throw DeviceError(message);
 }
 

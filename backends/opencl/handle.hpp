@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The OpenCL C API at level 1.2, and ownership of its objects. The only file that includes the OpenCL headers, so
-/// that the API level is the same everywhere.
+/// The OpenCL C API at level 1.2, and ownership of its objects. The only file that includes the OpenCL
+/// headers, so that the API level is the same everywhere.
 #pragma once
 
 #ifndef CL_TARGET_OPENCL_VERSION

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Typed access to the clGet...Info functions. Each answers with a fallback where the driver does not know, since
-/// drivers differ in what they answer and a missing detail must not keep a device from being used.
+/// Typed access to the clGet...Info functions. Each answers with a fallback where the driver does not know,
+/// since drivers differ in what they answer and a missing detail must not keep a device from being used.
 #pragma once
 
 #include <algorithm>

@@ -6,9 +6,10 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include <array>
+#include <bit>
 #include <cassert>
 #include <cerrno>
-#include <cstdint>
 #include <cstring>
 #include <hocket/error.hpp>
 #include <string>
@@ -103,15 +104,17 @@ struct FiberGroup::Fiber {
   const void* stack_bottom = nullptr;
   std::size_t stack_bytes = 0;
   void* thread_sanitizer_fiber = nullptr;
+
+#if defined(HOCKET_PIM_THREAD_SANITIZER)
+  ~Fiber() {
+    if (stack) __tsan_destroy_fiber(thread_sanitizer_fiber);
+  }
+#endif
 };
 
 FiberGroup::FiberGroup() : outside_(std::make_unique<Fiber>()) {}
 
-FiberGroup::~FiberGroup() {
-#if defined(HOCKET_PIM_THREAD_SANITIZER)
-  for (const auto& fiber : fibers_) __tsan_destroy_fiber(fiber->thread_sanitizer_fiber);
-#endif
-}
+FiberGroup::~FiberGroup() = default;
 
 bool FiberGroup::run(unsigned count, std::function<void(unsigned)> body) {
   assert(ended_ == count_ && "the previous run must have ended");
@@ -140,9 +143,8 @@ bool FiberGroup::run_on() {
       fiber->context.uc_stack.ss_sp = fiber->stack->bottom();
       fiber->context.uc_stack.ss_size = kStackBytes;
       fiber->context.uc_link = nullptr;
-      const auto self = reinterpret_cast<std::uintptr_t>(this);  // makecontext passes ints only
-      ::makecontext(&fiber->context, reinterpret_cast<void (*)()>(&FiberGroup::entry), 2,
-                    static_cast<unsigned>(self >> 32), static_cast<unsigned>(self));
+      const auto self = std::bit_cast<std::array<unsigned, 2>>(this);  // makecontext passes ints only
+      ::makecontext(&fiber->context, reinterpret_cast<void (*)()>(&FiberGroup::entry), 2, self[0], self[1]);
 #if defined(HOCKET_PIM_THREAD_SANITIZER)
       fiber->thread_sanitizer_fiber = __tsan_create_fiber(0);
 #endif
@@ -156,8 +158,8 @@ bool FiberGroup::run_on() {
   return ended_ == count_;
 }
 
-void FiberGroup::entry(unsigned high, unsigned low) {
-  auto* group = reinterpret_cast<FiberGroup*>((static_cast<std::uintptr_t>(high) << 32) | low);
+void FiberGroup::entry(unsigned first_half, unsigned second_half) {
+  auto* group = std::bit_cast<FiberGroup*>(std::array<unsigned, 2>{first_half, second_half});
 #if defined(HOCKET_PIM_ADDRESS_SANITIZER)
   __sanitizer_finish_switch_fiber(nullptr, &group->outside_->stack_bottom, &group->outside_->stack_bytes);
 #endif

@@ -36,7 +36,7 @@ class FiberGroup {
  private:
   struct Fiber;
 
-  static void entry(unsigned high, unsigned low);
+  static void entry(unsigned first_half, unsigned second_half);
   void live(Fiber& fiber);
   void enter(Fiber& fiber);
   void leave(Fiber& fiber);

@@ -4,7 +4,6 @@
 #include <atomic>
 #include <cassert>
 #include <chrono>
-#include <cstdint>
 #include <exception>
 #include <optional>
 #include <string>
@@ -42,11 +41,6 @@ constexpr double kEmulatorBytesPerSecond = 2e9;
 constexpr double kEmulatorLinkBytesPerSecond = 2e9;
 
 }  // namespace
-
-/// What `allocate` returns a pointer to.
-struct PimDevice::Allocation {
-  MramAddress address;
-};
 
 PimDevice::PimDevice(const Configuration& configuration)
     : set_(configuration), allocator_(configuration.mram_bytes) {
@@ -93,19 +87,19 @@ void* PimDevice::allocate(const Shape& shape, Format format) {
     throw InvalidArgument("pim: banks cannot hold data in the format " + to_string(format) +
                           "; use a bank layout");
   }
-  auto allocation = std::make_unique<Allocation>();
-  allocation->address = allocator_.allocate(bytes_per_bank(shape, format, set_.dpus()));
-  return allocation.release();
+  auto address = std::make_unique<MramAddress>();
+  *address = allocator_.allocate(bytes_per_bank(shape, format, set_.dpus()));
+  return address.release();
 }
 
 void PimDevice::release(void* memory) noexcept {
   if (memory == nullptr) return;
-  const std::unique_ptr<Allocation> allocation(static_cast<Allocation*>(memory));
-  allocator_.release(allocation->address);
+  const std::unique_ptr<MramAddress> address(static_cast<MramAddress*>(memory));
+  allocator_.release(*address);
 }
 
 BankedArray PimDevice::banked(const Buffer& buffer) {
-  return {static_cast<const Allocation*>(buffer.memory)->address, buffer.shape, buffer.format};
+  return {*static_cast<const MramAddress*>(buffer.memory), buffer.shape, buffer.format};
 }
 
 EventHandle PimDevice::enqueue(std::function<Seconds()> operation) {
@@ -157,18 +151,17 @@ EventHandle PimDevice::launch(LaneId, const Variant& variant, std::span<const Ar
     throw InvalidArgument("pim: a variant for devices of kind \"" + variant.device_kind() +
                           "\" cannot run here; build it with hocket::pim(program)");
   }
-  std::vector<Argument> resolved(arguments.begin(), arguments.end());
   std::vector<BankedArray> partials;
-  for (Argument& argument : resolved) {
-    if (!argument.parameter.is_data) continue;
-    const BankedArray array = banked(argument.buffer);
-    if (array.format.layout == Layout::BankPartialSum) partials.push_back(array);
-    argument.buffer.memory = reinterpret_cast<void*>(std::uintptr_t{array.address});
+  for (const Argument& argument : arguments) {
+    if (argument.parameter.is_data && argument.buffer.format.layout == Layout::BankPartialSum) {
+      partials.push_back(banked(argument.buffer));
+    }
   }
-  return enqueue([this, program, resolved = std::move(resolved), partials = std::move(partials)] {
+  return enqueue([this, program, own = std::vector<Argument>(arguments.begin(), arguments.end()),
+                  partials = std::move(partials)] {
     Seconds modelled{};
     for (const BankedArray& array : partials) modelled += zero_banks(set_, array);
-    modelled += set_.launch([&](Tasklet& tasklet) { program->run(tasklet, resolved); }).modelled;
+    modelled += set_.launch([&](Tasklet& tasklet) { program->run(tasklet, own); }).modelled;
     return modelled;
   });
 }

@@ -4,11 +4,9 @@
 /// their submission. See <hocket/backend.hpp> for the contract of each call.
 #pragma once
 
-#include <cstddef>
 #include <functional>
 #include <hocket/backend.hpp>
 #include <hocket/pim.hpp>
-#include <map>
 #include <memory>
 #include <span>
 
@@ -30,7 +28,7 @@ class PimDevice final : public Device {
   bool can_copy(CopyDirection direction, Format from, Format to) const override;
   Bytes footprint(const Shape& shape, Format format) const override;
 
-  /// Takes the same range of every bank; the contents are what was there before.
+  /// Takes the same range of every bank; the contents are what was there before. Returns a `MramAddress*`.
   void* allocate(const Shape& shape, Format format) override;
   void release(void* memory) noexcept override;
 
@@ -42,8 +40,6 @@ class PimDevice final : public Device {
   void set_waker(std::function<void()> waker) override;
 
  private:
-  struct Allocation;
-
   static BankedArray banked(const Buffer& buffer);
   EventHandle enqueue(std::function<Seconds()> operation);
 

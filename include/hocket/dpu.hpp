@@ -286,7 +286,8 @@ class WramBuffer {
 
  public:
   WramBuffer(Tasklet& tasklet, std::size_t capacity) : tasklet_(&tasklet), capacity_(capacity) {
-    bytes_ = tasklet.wram<std::byte>(room(capacity) + kDmaGranuleBytes);
+    // An absurd capacity is passed on as it is, so that it cannot wrap around to one that fits.
+    bytes_ = tasklet.wram<std::byte>(capacity > kWramBytes ? capacity : room(capacity) + kDmaGranuleBytes);
   }
 
   std::size_t capacity() const noexcept { return capacity_; }
@@ -344,8 +345,8 @@ class WramBuffer {
 };
 
 /// Deals the range [0, count) to the tasklets of a DPU in blocks of `block` elements (the last may be
-/// shorter), in turn, and calls `visit(first, count)` for each block of this tasklet. Choose `block` so that
-/// a block of the widest element type is at most 2048 bytes, and a multiple of 8 for the cheapest transfers.
+/// shorter), in turn, and calls `visit(first, count)` for each block of this tasklet. A multiple of 8
+/// elements keeps the blocks on granules; 512 to 2048 bytes spread a transfer's fixed cost.
 template <class Visit>
 void for_each_block(const Tasklet& tasklet, std::size_t count, std::size_t block, Visit&& visit) {
   for (std::size_t first = tasklet.id() * block; first < count; first += tasklet.tasklets() * block) {

@@ -26,9 +26,10 @@ struct NdRange {
 /// becomes `__global T*` (`const` where it is only read) followed by one `ulong` for each dimension, its
 /// extents from the outermost; the data are dense and row-major.
 ///
-/// By default there is one work item for each element of the first view that the kernel writes; work dimension 0
-/// runs along the view's last (contiguous) dimension. `range` decides otherwise: it is given the arguments and
-/// must be callable from any thread.
+/// By default there is one work item for each element of the first view that the kernel writes (of the first view
+/// where it writes none, and one in all where it has no view); work dimension 0 runs along the view's last
+/// (contiguous) dimension, and of rank 4 the two outermost share work dimension 2. `range` decides otherwise: it
+/// is given the arguments and must be callable from any thread.
 ///
 /// The program is compiled once for each device, at its first use; a compilation that fails fails the task
 /// with the build log in the message.
@@ -60,7 +61,8 @@ class OpenclVariant final : public Variant {
  public:
   OpenclVariant() : Variant("opencl") {}
 
-  /// Throws `InvalidArgument` where the kernel name is empty or the source does not hold it.
+  /// Throws `InvalidArgument` where the kernel name is empty or the source does not hold it (nor can make it with
+  /// the preprocessor or a build option).
   void check(std::string_view codelet, std::span<const Parameter> parameters) const override;
 
   std::string source;

@@ -18,7 +18,6 @@
 
 #include <array>
 #include <cstddef>
-#include <cstdint>
 #include <hocket/codelet.hpp>
 #include <hocket/dpu.hpp>
 #include <memory>
@@ -35,7 +34,7 @@ class PimVariant : public Variant {
  public:
   PimVariant() : Variant("pim") {}
 
-  /// Runs the program for one tasklet. In data arguments, `buffer.memory` is the MRAM address as a number.
+  /// Runs the program for one tasklet. In data arguments, `buffer.memory` points to the MRAM address.
   virtual void run(dpu::Tasklet& tasklet, std::span<const Argument> arguments) const = 0;
   /// Throws `InvalidArgument` for element types that differ from the codelet's and layouts that banks cannot
   /// have or that do not suit the access.
@@ -74,7 +73,7 @@ struct ProgramParameter<dpu::Mram<T, Rank>> {
     const dpu::RowRange rows =
         dpu::rows_of_bank(buffer.format.layout, total_rows, tasklet.dpu(), tasklet.dpus());
     extents[0] = rows.count;
-    const auto address = static_cast<dpu::MramAddress>(reinterpret_cast<std::uintptr_t>(buffer.memory));
+    const auto address = *static_cast<const dpu::MramAddress*>(buffer.memory);
     return dpu::Mram<T, Rank>(address, extents, rows.first, total_rows);
   }
 };
@@ -121,9 +120,7 @@ class PimVariantOf;
 template <class F, class... Ps>
 class PimVariantOf<F, ParameterList<Ps...>> final : public PimVariant {
  public:
-  PimVariantOf(F program, std::vector<Parameter> parameters) : program_(std::move(program)) {
-    own_parameters = std::move(parameters);
-  }
+  explicit PimVariantOf(F program) : program_(std::move(program)) {}
   void run(dpu::Tasklet& tasklet, std::span<const Argument> arguments) const override {
     call(tasklet, arguments, std::index_sequence_for<Ps...>{});
   }
@@ -151,7 +148,8 @@ class Pim : public VariantRecipe<Pim<F>> {
   std::shared_ptr<const Variant> build() const {
     using Kernel = typename detail::KernelParameters<DeclaredList, List>::List;
     static_assert(detail::CheckVariant<DeclaredList, Kernel>::check());
-    auto variant = std::make_shared<detail::PimVariantOf<F, List>>(program_, Kernel::parameters());
+    auto variant = std::make_shared<detail::PimVariantOf<F, List>>(program_);
+    variant->own_parameters = Kernel::parameters();
     this->apply_wants(*variant);
     return variant;
   }

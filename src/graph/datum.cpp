@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 
-#include "memory/replicas.hpp"
 
 namespace hocket::detail {
 namespace {

@@ -89,11 +89,20 @@ class Datum {
   /// Guarded by the memory manager's lock.
   std::unique_ptr<memory::DatumReplicas, void (*)(memory::DatumReplicas*)> replicas{nullptr, nullptr};
 
+  /// Whether the last handle's destruction has begun to bring borrowed contents back.
+  std::atomic<bool> giving_back{false};
   /// Handles of the user.
   std::atomic<std::uint32_t> handles{0};
   /// Everything that keeps it alive: the handles together count as one, each operand of a task as one.
   void add_reference() noexcept { references_.fetch_add(1, std::memory_order_relaxed); }
   void release() noexcept;
+  /// A reference where the caller has none: false where the last one is gone and destruction has begun.
+  bool try_add_reference() noexcept {
+    std::uint32_t count = references_.load(std::memory_order_relaxed);
+    while (count != 0)
+      if (references_.compare_exchange_weak(count, count + 1, std::memory_order_acquire)) return true;
+    return false;
+  }
 
  private:
   ~Datum();

@@ -60,6 +60,10 @@ void release_reference(TaskNode* node) noexcept {
 void mark_failed_by(TaskNode& node, TaskNode& culprit) noexcept {
   TaskNode* root = culprit.failed_by.load(std::memory_order_acquire);
   if (root == nullptr) root = &culprit;
+  if (root == &node) {  // a run of a graph, withdrawn: nobody else is to blame
+    node.cancel_requested.store(true, std::memory_order_release);
+    return;
+  }
   TaskNode* expected = nullptr;
   add_reference(root);
   if (!node.failed_by.compare_exchange_strong(expected, root, std::memory_order_acq_rel))

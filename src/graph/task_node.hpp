@@ -55,8 +55,6 @@ enum class TaskKind : std::uint8_t {
 /// The part of a node that most tasks never need.
 struct TaskDetails {
   std::string name;
-  std::exception_ptr error;  ///< The `TaskError` that handles and waits throw.
-  bool reported = false;     ///< Whether someone has been told; guarded by the engine's failure lock.
   /// Predecessors that were not over at submission; kept for tasks submitted by tasks, so that a waiting task can
   /// work towards what it waits for.
   std::vector<TaskNode*> predecessors;
@@ -70,6 +68,9 @@ struct StaticSuccessors {
   const std::uint32_t* end = nullptr;
 };
 inline constexpr std::uint32_t kValueEdge = 0x80000000u;
+/// The index that stands for the end of the run.
+inline constexpr std::uint32_t kEndOfRun = 0xffffffffu;
+struct GraphRun;
 
 class TaskNode {
  public:
@@ -86,15 +87,16 @@ class TaskNode {
   Engine* engine = nullptr;
   std::shared_ptr<const CodeletCore> codelet;
   std::vector<Operand> operands;
-  std::unique_ptr<std::byte[]> scalars;     ///< All scalar arguments, each at its offset.
+  std::shared_ptr<std::byte[]> scalars;     ///< All scalar arguments, each at its offset.
   std::vector<std::uint32_t> scalar_offsets;  ///< By parameter; unused for data.
   std::uint64_t eligible = 0;               ///< Bit set of devices that may run it.
   int priority = 0;
+  bool plain = false;                       ///< Only CPU workers can run it, on data as it lies at home.
   SourceLocation location;
   TaskNode* parent = nullptr;               ///< The task that submitted it; counted reference.
   std::unique_ptr<TaskDetails> details;     ///< Made by `extra()`; before it is published, or by the completer.
   StaticSuccessors static_successors;       ///< For nodes of a recorded graph instead of `successors`.
-  void* graph_run = nullptr;                ///< The run of a graph that it belongs to or ends.
+  GraphRun* graph_run = nullptr;            ///< The run of a graph that it belongs to or ends.
 
   // ---- life ------------------------------------------------------------------------------------------------
   std::atomic<std::uint32_t> references{1};
@@ -113,9 +115,13 @@ class TaskNode {
   std::atomic<std::uint32_t> live_children{0};    ///< Tasks that it has submitted and that are not over.
   /// Copies that its operands wait for, plus one until they have all been asked for.
   std::atomic<std::uint32_t> missing_operands{0};
-  std::exception_ptr transfer_failure;            ///< Guarded by the memory manager's lock.
+  std::exception_ptr transfer_failure;  ///< Written under the memory manager's lock, before the last copy is over.
+  std::exception_ptr error;             ///< The `TaskError` that waits throw; before `state` becomes Failed.
+  bool reported = false;                ///< Whether someone has been told; guarded by the engine's failure lock.
 
   // ---- placement; written by the one who claimed it ---------------------------------------------------------
+  bool fast = false;       ///< Took the fast lane; set before it can be taken.
+  bool by_policy = false;  ///< Was handed out by the policy.
   DeviceId device{};
   std::uint32_t worker = 0;
   Seconds ready_at{};

@@ -7,8 +7,8 @@
 
 namespace hocket::memory {
 
-DatumReplicas::DatumReplicas(detail::Datum& datum)
-    : parts(datum.whole(), PartStates{{PartState{0, nullptr}}}) {
+DatumReplicas::DatumReplicas(detail::Datum& datum, Manager& manager)
+    : parts(datum.whole(), PartStates{{PartState{}}}), manager_(manager) {
   auto home = std::make_unique<Replica>();
   home->datum = &datum;
   home->node = kHostNode;

@@ -41,15 +41,22 @@ struct Replica {
 struct PartState {
   std::uint32_t replica = 0;
   Transfer* loading = nullptr;  ///< The transfer that will make it valid; null where it is valid.
+  /// Whether it holds what was written, rather than what a lossy conversion left of it: such a copy is never the
+  /// source of a more precise one, nor the last one left.
+  bool exact = true;
 };
 
 struct PartStates {
   std::vector<PartState> valid_or_loading;
 };
 
+class Manager;
+
 class DatumReplicas {
  public:
-  explicit DatumReplicas(detail::Datum& datum);
+  DatumReplicas(detail::Datum& datum, Manager& manager);
+
+  Manager& manager() const noexcept { return manager_; }
 
   Replica& home() noexcept { return *replicas_[0]; }
   /// The replica of exactly that box, node and format; made (without memory) where there is none.
@@ -62,6 +69,7 @@ class DatumReplicas {
   graph::BoxMap<PartStates> parts;
 
  private:
+  Manager& manager_;
   std::vector<std::unique_ptr<Replica>> replicas_;
 };
 

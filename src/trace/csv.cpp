@@ -14,8 +14,9 @@ namespace hocket {
 namespace trace {
 
 void csv_text(const Report& report, const std::function<void(std::string_view)>& sink) {
-  sink("task,name,codelet,device,device_name,worker,ready_seconds,begin_seconds,end_seconds,modelled_seconds,"
-       "failed\r\n");
+  sink(
+      "task,name,codelet,device,device_name,worker,ready_seconds,begin_seconds,end_seconds,modelled_seconds,"
+      "failed\r\n");
   std::map<DeviceId, std::string> names;
   for (const TaskEvent& event : report.task_events) {
     const auto [name, is_new] = names.try_emplace(event.device);

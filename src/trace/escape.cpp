@@ -10,13 +10,15 @@ namespace {
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
 
-// Bytes of the well-formed UTF-8 sequence at the start of `text`; 0 where there is none (Unicode 15, table 3-7).
+// Bytes of the well-formed UTF-8 sequence at the start of `text`; 0 where there is none (Unicode 15, table
+// 3-7).
 std::size_t sequence_length(std::string_view text) noexcept {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char first = byte(0);
   if (first < 0x80) return 1;
   std::size_t length = 0;
-  unsigned char low = 0x80;  // the limits of the second byte keep out overlong forms, surrogates and too large ones
+  unsigned char low =
+      0x80;  // the limits of the second byte keep out overlong forms, surrogates and too large ones
   unsigned char high = 0xBF;
   if (first >= 0xC2 && first <= 0xDF) {
     length = 2;

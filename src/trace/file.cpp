@@ -104,7 +104,8 @@ OutputFile::OutputFile(std::string path) : path_(std::move(path)), target_(path_
     return;
   }
   if (exists) {
-    // Replacing a file takes no permission on the file itself, yet its owner's wish to keep it is to be heeded.
+    // Replacing a file takes no permission on the file itself, yet its owner's wish to keep it is to be
+    // heeded.
     if (::access(path_.c_str(), W_OK) != 0) fail(errno);
     std::error_code ignored;
     const auto resolved = std::filesystem::canonical(path_, ignored);

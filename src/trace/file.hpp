@@ -7,14 +7,14 @@
 
 namespace hocket::trace {
 
-/// A file being written. The text goes to a temporary file in the same folder; `close()` gives it its name, in
-/// one step, so that nobody sees half of it and an earlier file of that name survives a failure. Links are
+/// A file being written. The text goes to a temporary file in the same folder; `close()` gives it its name,
+/// in one step, so that nobody sees half of it and an earlier file of that name survives a failure. Links are
 /// followed. What is no regular file (/dev/full, a pipe) is written directly, and so is an open descriptor
 /// that the path names (/dev/stdout, /dev/fd/3), at that descriptor's position.
 ///
-/// Every failure throws `FileError` with the path, the reason and a way out; a disk that fills up is noticed in
-/// `write` or `close`. One thread at a time. Writes are gathered into blocks of 64 KiB. The file is not forced to
-/// the disk: it survives the end of the program, not a power failure just afterwards.
+/// Every failure throws `FileError` with the path, the reason and a way out; a disk that fills up is noticed
+/// in `write` or `close`. One thread at a time. Writes are gathered into blocks of 64 KiB. The file is not
+/// forced to the disk: it survives the end of the program, not a power failure just afterwards.
 class OutputFile {
  public:
   explicit OutputFile(std::string path);

@@ -22,7 +22,8 @@ std::string link_name(const std::string& from, const std::string& to) {
   return from == to ? "conversion in " + from : from + " → " + to;
 }
 
-// Gives each event the lowest row that is free when it begins (interval partitioning: as few rows as possible).
+// Gives each event the lowest row that is free when it begins (interval partitioning: as few rows as
+// possible).
 template <class Event>
 void assign_rows(Lane& lane, const std::vector<Event>& events) {
   std::stable_sort(lane.events.begin(), lane.events.end(), [&](std::size_t a, std::size_t b) {

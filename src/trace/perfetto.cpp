@@ -85,17 +85,16 @@ class Writer {
       const std::uint32_t thread = track.first_thread + lane.rows[i];
       if (lane.kind == LaneKind::Worker) {
         const TaskEvent& event = report_.task_events[lane.events[i]];
-        std::string arguments =
-            fmt::format("\"task\":{},\"codelet\":{},\"ready_us\":{}", index(event.id), json_string(event.codelet),
-                        microseconds(event.ready));
+        std::string arguments = fmt::format("\"task\":{},\"codelet\":{},\"ready_us\":{}", index(event.id),
+                                            json_string(event.codelet), microseconds(event.ready));
         if (event.modelled) arguments += fmt::format(",\"modelled_us\":{}", microseconds(*event.modelled));
         if (event.failed) arguments += ",\"failed\":true";
-        complete(event.name.empty() ? event.codelet : event.name, event.failed ? "failed task" : "task", event.begin,
-                 event.end, track.process, thread, arguments);
+        complete(event.name.empty() ? event.codelet : event.name, event.failed ? "failed task" : "task",
+                 event.begin, event.end, track.process, thread, arguments);
       } else {
         const TransferEvent& event = report_.transfer_events[lane.events[i]];
-        complete(event.data.empty() ? reason_name(event.reason) : event.data, "transfer", event.begin, event.end,
-                 track.process, thread,
+        complete(event.data.empty() ? reason_name(event.reason) : event.data, "transfer", event.begin,
+                 event.end, track.process, thread,
                  fmt::format("\"bytes\":{},\"reason\":\"{}\",\"from\":{},\"to\":{}", event.bytes.count,
                              reason_name(event.reason), json_string(event.from), json_string(event.to)));
       }
@@ -108,13 +107,13 @@ class Writer {
     return std::isfinite(time.count) ? fmt::format("{:.3f}", nanoseconds(time) / 1e3) : "null";
   }
 
-  void complete(const std::string& name, const char* category, Seconds begin, Seconds end, std::uint32_t process,
-                std::uint32_t thread, const std::string& arguments) {
+  void complete(const std::string& name, const char* category, Seconds begin, Seconds end,
+                std::uint32_t process, std::uint32_t thread, const std::string& arguments) {
     const double duration = std::max(0.0, nanoseconds(end) - nanoseconds(begin));
-    element(fmt::format("{{\"ph\":\"X\",\"name\":{},\"cat\":\"{}\",\"ts\":{},\"dur\":{:.3f},\"pid\":{},\"tid\":{},"
-                        "\"args\":{{{}}}}}",
-                        json_string(name), category, microseconds(begin), duration / 1e3, process, thread,
-                        arguments));
+    element(fmt::format(
+        "{{\"ph\":\"X\",\"name\":{},\"cat\":\"{}\",\"ts\":{},\"dur\":{:.3f},\"pid\":{},\"tid\":{},"
+        "\"args\":{{{}}}}}",
+        json_string(name), category, microseconds(begin), duration / 1e3, process, thread, arguments));
   }
 
   void metadata(const char* name, std::uint32_t process, std::uint32_t thread, const char* key,

@@ -37,9 +37,9 @@ struct LinkTotals {
 
 }  // namespace
 
-// Held for a few counters at a time, and by one thread only except while a report is taken: so it is nearly always
-// free, and waiting by yielding is cheaper than a mutex. A report holds every one of them at once, which can be
-// more mutexes than ThreadSanitizer follows.
+// Held for a few counters at a time, and by one thread only except while a report is taken: so it is nearly
+// always free, and waiting by yielding is cheaper than a mutex. A report holds every one of them at once,
+// which can be more mutexes than ThreadSanitizer follows.
 class Recorder::SpinLock {
  public:
   void lock() noexcept {
@@ -52,8 +52,8 @@ class Recorder::SpinLock {
   std::atomic<bool> held_{false};
 };
 
-// Events in blocks that are never moved nor changed once written. A reader that has taken the block list and the
-// size under the lock may therefore read those events after it has let go of the lock.
+// Events in blocks that are never moved nor changed once written. A reader that has taken the block list and
+// the size under the lock may therefore read those events after it has let go of the lock.
 template <class Item>
 class Recorder::EventLog {
  public:
@@ -134,8 +134,9 @@ void Recorder::describe_devices(std::vector<DeviceReport> devices) {
     if (device.modelled) device.modelled = Seconds{};
     if (index(device.id) >= position_.size()) position_.resize(index(device.id) + 1, kNowhere);
     if (position_[index(device.id)] != kNowhere)
-      throw InvalidArgument(fmt::format("recorder: the devices \"{}\" and \"{}\" both have the id {}; number them",
-                                        devices_[position_[index(device.id)]].name, device.name, index(device.id)));
+      throw InvalidArgument(
+          fmt::format("recorder: the devices \"{}\" and \"{}\" both have the id {}; number them",
+                      devices_[position_[index(device.id)]].name, device.name, index(device.id)));
     position_[index(device.id)] = i;
     first_slot_.push_back(first_slot_.back() + device.workers);
   }
@@ -146,15 +147,21 @@ void Recorder::task(const TaskRecord& record) {
   const std::size_t device =
       index(record.device) < position_.size() ? position_[index(record.device)] : kNowhere;
   if (device == kNowhere)
-    throw InvalidArgument(fmt::format("recorder: task {} ran on device {}, which was not described; pass it to "
-                                      "describe_devices()",
-                                      index(record.id), index(record.device)));
+    throw InvalidArgument(
+        fmt::format("recorder: task {} ran on device {}, which was not described; pass it to "
+                    "describe_devices()",
+                    index(record.id), index(record.device)));
   TaskEvent event;
   if (events_)  // the strings are copied before the lock is taken
-    event = {record.id,    record.name != nullptr ? *record.name : std::string{},
+    event = {record.id,
+             record.name != nullptr ? *record.name : std::string{},
              record.codelet != nullptr ? *record.codelet : std::string{},
-             record.device, record.worker, record.ready,
-             record.begin,  record.end,    record.modelled,
+             record.device,
+             record.worker,
+             record.ready,
+             record.begin,
+             record.end,
+             record.modelled,
              record.failed};
 
   WorkerSlot& slot = workers_[first_slot_[device] + record.worker % devices_[device].workers];
@@ -178,9 +185,10 @@ void Recorder::transfer(const TransferRecord& record) {
   const std::size_t from = index(record.from);
   const std::size_t to = index(record.to);
   if (std::max(from, to) >= node_names_.size())
-    throw InvalidArgument(fmt::format("recorder: a copy from memory node {} to {}, but only {} have names; name all "
-                                      "nodes when the recorder is made",
-                                      from, to, node_names_.size()));
+    throw InvalidArgument(
+        fmt::format("recorder: a copy from memory node {} to {}, but only {} have names; name all "
+                    "nodes when the recorder is made",
+                    from, to, node_names_.size()));
   TransferEvent event;
   if (events_)
     event = {record.data != nullptr ? *record.data : std::string{},
@@ -248,11 +256,14 @@ Report Recorder::take(Seconds now, std::string policy) const {
     report.makespan = std::max(Seconds{}, all.last_end - std::max(all.first_begin, report.begin));
 
   const std::size_t nodes = node_names_.size();
-  for (std::size_t i = 0; i < link_totals.size(); ++i) {
-    const LinkTotals& link = link_totals[i];
-    if (link.copies == 0) continue;
-    report.links.push_back({node_names_[i / nodes], node_names_[i % nodes], link.bytes, link.copies, link.busy});
-    if (i / nodes != i % nodes) report.bytes_moved += link.bytes;
+  for (const bool within : {false, true}) {
+    for (std::size_t i = 0; i < link_totals.size(); ++i) {
+      const LinkTotals& link = link_totals[i];
+      if (link.copies == 0 || (i / nodes == i % nodes) != within) continue;
+      report.links.push_back(
+          {node_names_[i / nodes], node_names_[i % nodes], link.bytes, link.copies, link.busy});
+      if (!within) report.bytes_moved += link.bytes;
+    }
   }
 
   const auto gather = [](const auto& logs, auto& events) {
@@ -260,7 +271,8 @@ Report Recorder::take(Seconds now, std::string policy) const {
     for (const auto& log : logs) size += log.size();
     events.reserve(size);
     for (const auto& log : logs) log.append_to(events);
-    std::stable_sort(events.begin(), events.end(), [](const auto& a, const auto& b) { return a.begin < b.begin; });
+    std::stable_sort(events.begin(), events.end(),
+                     [](const auto& a, const auto& b) { return a.begin < b.begin; });
   };
   gather(task_logs, report.task_events);
   gather(transfer_logs, report.transfer_events);

@@ -29,7 +29,8 @@ std::string dma_error(const Program& program, const Configuration& configuration
 }
 
 void expect_names(const std::string& message, std::initializer_list<const char*> parts) {
-  for (const char* part : parts) EXPECT_NE(message.find(part), std::string::npos) << part << " in: " << message;
+  for (const char* part : parts)
+    EXPECT_NE(message.find(part), std::string::npos) << part << " in: " << message;
 }
 
 TEST(PimDma, MovesWhatIsWrittenBackUnchanged) {
@@ -54,7 +55,8 @@ TEST(PimDma, RefusesLessThanEightBytes) {
 }
 
 TEST(PimDma, RefusesNoBytesAtAll) {
-  expect_names(dma_error([](Tasklet& tasklet) { tasklet.read(0, tasklet.wram<float>(2), 0); }), {"at least 8"});
+  expect_names(dma_error([](Tasklet& tasklet) { tasklet.read(0, tasklet.wram<float>(2), 0); }),
+               {"at least 8"});
 }
 
 TEST(PimDma, RefusesMoreThan2048Bytes) {
@@ -75,7 +77,8 @@ TEST(PimDma, RefusesMramAddressesThatAreNoMultipleOfEight) {
 }
 
 TEST(PimDma, RefusesWramAddressesThatAreNoMultipleOfEight) {
-  const std::string message = dma_error([](Tasklet& tasklet) { tasklet.read(0, tasklet.wram<float>(8) + 1, 2); });
+  const std::string message =
+      dma_error([](Tasklet& tasklet) { tasklet.read(0, tasklet.wram<float>(8) + 1, 2); });
   expect_names(message, {"WRAM address must be a multiple of 8", "4 bytes past"});
 }
 
@@ -183,7 +186,8 @@ TEST(PimWramBuffer, StoresExactlyTheRangeAndNothingBesideIt) {
       const std::size_t count = random() % (round % 2 == 0 ? 20 : 3001);
       const std::size_t first = random() % (expected.size() - count);
       std::uint8_t* elements = buffer.place(static_cast<MramAddress>(first), count);
-      for (std::size_t i = 0; i < count; ++i) elements[i] = expected[first + i] = static_cast<std::uint8_t>(random());
+      for (std::size_t i = 0; i < count; ++i)
+        elements[i] = expected[first + i] = static_cast<std::uint8_t>(random());
       buffer.store(static_cast<MramAddress>(first), count);
     }
   });
@@ -199,8 +203,14 @@ TEST(PimWramBuffer, RefusesMoreThanItsCapacity) {
   EXPECT_THROW(set.launch([](Tasklet& tasklet) { tasklet.buffer<float>(4).store(0, 5); }), WramError);
 }
 
+TEST(PimWramBuffer, RefusesACapacityThatWrapsAround) {
+  DpuSet set(one_dpu());
+  EXPECT_THROW(set.launch([](Tasklet& tasklet) { tasklet.buffer<double>(std::size_t{1} << 61); }), WramError);
+}
+
 TEST(PimWramBuffer, LetsTaskletsWriteRowsThatShareGranules) {
-  constexpr std::size_t kRows = 37, kColumns = 3;  // rows of 12 bytes: every other one begins inside a granule
+  constexpr std::size_t kRows = 37,
+                        kColumns = 3;  // rows of 12 bytes: every other one begins inside a granule
   DpuSet set(one_dpu(11));
   set.launch([](Tasklet& tasklet) {
     const Mram<std::int32_t, 2> part(0, {kRows, kColumns}, 0, kRows);

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // MRAM banks, their allocator, the host's transfers, and the queue of the device.
 #include <gtest/gtest.h>
-
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <numeric>
 #include <random>
@@ -44,6 +45,7 @@ TEST(PimMramAllocator, MergesNeighboursInEveryOrderOfRelease) {
   do {
     MramAllocator allocator(400);
     std::vector<MramAddress> addresses;
+    addresses.reserve(4);
     for (int i = 0; i < 4; ++i) addresses.push_back(allocator.allocate(100 - 4 * (i % 2)));
     for (const int i : order) allocator.release(addresses[static_cast<std::size_t>(i)]);
     EXPECT_EQ(allocator.free_bytes(), 400u);
@@ -164,6 +166,7 @@ TEST(PimQueue, RunsJobsOfSeveralThreadsOneAtATimeAndEachThreadsInOrder) {
   {
     SerialExecutor executor;
     std::vector<std::thread> threads;
+    threads.reserve(4);
     for (int t = 0; t < 4; ++t) {
       threads.emplace_back([&, t] {
         for (int i = 0; i < 200; ++i) {

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Data from the program's side: making it, reading and writing it, giving borrowed memory back.
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include "engine/engine.hpp"
+#include "engine/failures.hpp"
+
+namespace hocket::detail {
+
+using engine::CpuWorkers;
+
+DataHandle Engine::make_data(DatumDescription description) {
+  const std::uint64_t id = next_datum_.fetch_add(1, std::memory_order_relaxed);
+  if (description.name.empty()) description.name = fmt::format("data {}", id);
+  if (description.shape.elements() == 0)
+    throw InvalidArgument(fmt::format("data '{}' has no elements (shape {}); every extent must be at least 1",
+                                      description.name, to_string(description.shape)));
+  std::size_t bytes = description.element.bytes;
+  for (const std::size_t extent : description.shape.extent)
+    if (__builtin_mul_overflow(bytes, extent, &bytes) || bytes > PTRDIFF_MAX)
+      throw InvalidArgument(fmt::format("data '{}' of shape {} is larger than the address space", description.name,
+                                        to_string(description.shape)));
+  auto* const datum = new Datum(*this, id, std::move(description));
+  memory_.attach(*datum);
+  DataHandle handle(&datum->region(datum->whole()));
+  datum->release();  // the handle's is the one that stays
+  return handle;
+}
+
+HostAccessGrant Engine::begin_host_access(const DataHandle& handle, Access access) {
+  Region* const region = handle.region();
+  if (region == nullptr) throw InvalidArgument("an empty Data handle cannot be read or written");
+  Datum& datum = region->datum();
+  if (datum.engine.load(std::memory_order_acquire) != this)
+    throw InvalidArgument(
+        fmt::format("data '{}' belongs to another runtime, or one that has ended", region->name()));
+  auto* const node = new TaskNode;
+  const TaskRef reference(node);
+  node->kind = TaskKind::HostAccess;
+  node->engine = this;
+  node->extra().name = fmt::format("{} of '{}'", writes(access) ? "write" : "read", region->name());
+  Operand operand;
+  operand.region = region;
+  operand.access = access;
+  datum.add_reference();
+  node->operands.push_back(operand);
+  try {
+    submit_node(*node, 0, {});
+  } catch (...) {
+    release_reference(node);
+    throw;
+  }
+  sleep_until([&] { return node->over() || node->state.load(std::memory_order_seq_cst) == TaskState::Running; }, node,
+              std::nullopt);
+  if (!node->over() && node->transfer_failure) {
+    const std::exception_ptr cause = std::exchange(node->transfer_failure, nullptr);
+    lifecycle_.end(*node, TaskState::Failed,
+                   engine::make_task_error(*node, TaskFailure::Failed, {}, cause));
+  }
+  if (node->over()) throw_failure(*node);
+
+  HostAccessGrant grant;
+  add_reference(node);  // the grant's
+  grant.task = node;
+  grant.shape = region->box().shape;
+  grant.strides = datum.home_strides();
+  std::size_t offset = 0;
+  for (std::size_t d = 0; d < kMaxRank; ++d) offset += region->box().offset[d] * grant.strides[d];
+  grant.memory = datum.home() + offset * datum.description().element.bytes;
+  {
+    const std::lock_guard lock(host_access_mutex_);
+    ++host_accesses_[std::this_thread::get_id()];
+    ++host_accesses_held_;
+  }
+  return grant;
+}
+
+void Engine::end_host_access(TaskNode& task) noexcept {
+  {
+    // A view may be moved to another thread and end there; what counts is who could still let go of one.
+    const std::lock_guard lock(host_access_mutex_);
+    auto mine = host_accesses_.find(std::this_thread::get_id());
+    if (mine == host_accesses_.end()) mine = host_accesses_.begin();
+    if (mine != host_accesses_.end() && --mine->second == 0) host_accesses_.erase(mine);
+    --host_accesses_held_;
+  }
+  lifecycle_.end(task, TaskState::Done, nullptr);
+  release_reference(&task);
+}
+
+void Engine::give_back(Datum& datum) noexcept {
+  try {
+    DataHandle handle(&datum.region(datum.whole()));
+    end_host_access(*begin_host_access(handle, Access::Read).task);
+  } catch (const std::exception& exception) {
+    spdlog::error("hocket: the contents of borrowed data '{}' could not be brought back: {}", datum.name(),
+                  exception.what());
+  }
+}
+
+// ---- handles --------------------------------------------------------------------------------------------------------
+
+DataHandle::DataHandle(Region* region) noexcept : region_(region) {
+  if (region_ == nullptr) return;
+  Datum& datum = region_->datum();
+  // All handles of a datum together hold one reference.
+  if (datum.handles.fetch_add(1, std::memory_order_relaxed) == 0) datum.add_reference();
+}
+
+DataHandle::DataHandle(const DataHandle& other) noexcept : DataHandle(other.region_) {}
+
+DataHandle::~DataHandle() {
+  if (region_ == nullptr) return;
+  Datum& datum = region_->datum();
+  if (datum.handles.load(std::memory_order_acquire) == 1 && datum.description().borrowed != nullptr &&
+      !datum.description().read_only) {
+    // The last handle of borrowed memory, which may be gone after this.
+    Engine* const engine = datum.engine.load(std::memory_order_acquire);
+    if (engine != nullptr && !datum.giving_back.exchange(true)) {
+      engine->give_back(datum);
+    }
+  }
+  if (datum.handles.fetch_sub(1, std::memory_order_acq_rel) == 1) datum.release();
+}
+
+Shape shape_of(const DataHandle& handle) {
+  if (handle.region() == nullptr) throw InvalidArgument("an empty Data handle has no shape");
+  return handle.region()->box().shape;
+}
+
+std::string name_of(const DataHandle& handle) {
+  if (handle.region() == nullptr) return "(empty handle)";
+  return handle.region()->name();
+}
+
+DataHandle subregion(const DataHandle& parent, const Box& box) {
+  if (parent.region() == nullptr) throw InvalidArgument("an empty Data handle has no parts");
+  const Box& outer = parent.region()->box();
+  Box inner = box;
+  for (std::size_t d = 0; d < kMaxRank; ++d) {
+    if (box.shape.extent[d] == 0 || box.offset[d] > outer.shape.extent[d] ||
+        box.shape.extent[d] > outer.shape.extent[d] - box.offset[d])
+      throw InvalidArgument(fmt::format("part {} of data '{}' is empty or reaches beyond its shape {}",
+                                        to_string(box), parent.region()->name(), to_string(outer.shape)));
+    inner.offset[d] += outer.offset[d];
+  }
+  return DataHandle(&parent.region()->datum().region(inner));
+}
+
+std::vector<DataHandle> split(const DataHandle& parent, const std::array<std::size_t, kMaxRank>& tile) {
+  const Shape shape = shape_of(parent);
+  for (std::size_t d = 0; d < shape.rank; ++d)
+    if (tile[d] == 0)
+      throw InvalidArgument(fmt::format("data '{}' cannot be cut into tiles with an extent of 0 (dimension {})",
+                                        name_of(parent), d));
+  std::vector<DataHandle> tiles;
+  Box box;
+  box.shape.rank = shape.rank;
+  // An odometer over the tiles' first elements.
+  while (true) {
+    for (std::size_t d = 0; d < kMaxRank; ++d)
+      box.shape.extent[d] = std::min(tile[d], shape.extent[d] - box.offset[d]);
+    tiles.push_back(subregion(parent, box));
+    std::size_t d = kMaxRank;
+    while (d-- > 0) {
+      box.offset[d] += tile[d];
+      if (box.offset[d] < shape.extent[d]) break;
+      box.offset[d] = 0;
+      if (d == 0) return tiles;
+    }
+  }
+}
+
+HostAccessGrant begin_host_access(Engine& engine, const DataHandle& handle, Access access) {
+  return engine.begin_host_access(handle, access);
+}
+
+void end_host_access(const HostAccessGrant& grant) noexcept { grant.task->engine->end_host_access(*grant.task); }
+
+}  // namespace hocket::detail

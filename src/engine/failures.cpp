@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/failures.hpp"
+
+#include <fmt/format.h>
+
+namespace hocket::engine {
+
+using detail::TaskNode;
+
+std::string message_of(const std::exception_ptr& error) {
+  if (!error) return "no error";
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::exception& exception) {
+    return exception.what();
+  } catch (...) {
+    return "an exception that is no std::exception";
+  }
+}
+
+std::exception_ptr make_task_error(const TaskNode& task, TaskFailure failure, const std::string& device,
+                                   const std::exception_ptr& cause) {
+  std::string message = fmt::format("task '{}'", task.display_name());
+  if (task.location.line != 0)
+    message += fmt::format(" (submitted at {}:{})", task.location.file, task.location.line);
+  if (failure == TaskFailure::Failed) {
+    message += device.empty() ? fmt::format(" failed: {}", message_of(cause))
+                              : fmt::format(" failed on {}: {}", device, message_of(cause));
+  } else if (cause) {
+    message += fmt::format(" was cancelled, since something that it needs failed: {}", message_of(cause));
+  } else {
+    message += " was cancelled before it ran";
+  }
+  // Thrown while the cause is being handled, so that it becomes the nested exception.
+  const auto raise = [&] {
+    throw TaskError(message, failure, task.display_name(), device, task.location, cause);
+  };
+  try {
+    if (cause) {
+      try {
+        std::rethrow_exception(cause);
+      } catch (...) {
+        raise();
+      }
+    } else {
+      raise();
+    }
+  } catch (const TaskError&) {
+    return std::current_exception();
+  }
+  return nullptr;  // not reached
+}
+
+std::exception_ptr error_of(const TaskNode& task) {
+  switch (task.state.load(std::memory_order_acquire)) {
+    case TaskState::Failed: return task.error;
+    case TaskState::Cancelled: {
+      const TaskNode* culprit = task.failed_by.load(std::memory_order_acquire);
+      const std::exception_ptr cause = culprit != nullptr ? culprit->error : nullptr;
+      if (task.kind != detail::TaskKind::Kernel && cause) return cause;  // a read, or a graph's run: the culprit's
+      return make_task_error(task, TaskFailure::Cancelled, {}, cause);
+    }
+    default: return nullptr;
+  }
+}
+
+}  // namespace hocket::engine

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The policy `eft`; see the source for how it decides.
+#pragma once
+
+#include <memory>
+
+#include <hocket/policy.hpp>
+
+namespace hocket::sched {
+
+std::unique_ptr<Policy> make_earliest_finish_policy();
+
+}  // namespace hocket::sched
