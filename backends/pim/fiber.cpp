@@ -139,7 +139,14 @@ bool FiberGroup::run_on() {
       fiber->stack = std::make_unique<Stack>();
       fiber->stack_bottom = fiber->stack->bottom();
       fiber->stack_bytes = kStackBytes;
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push  // g++ 12 takes the context that getcontext fills for one that it reads
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
       ::getcontext(&fiber->context);
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
       fiber->context.uc_stack.ss_sp = fiber->stack->bottom();
       fiber->context.uc_stack.ss_size = kStackBytes;
       fiber->context.uc_link = nullptr;
