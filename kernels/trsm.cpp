@@ -28,6 +28,11 @@ void trsm_cpu(Solve form, View<const T, 2> l, View<T, 2> b) {
                    blas::rows(b), blas::columns(b), l.data(), blas::leading(l), b.data(), blas::leading(b));
 }
 
+// The OpenCL source tells the forms apart by number: the upper bit is the side, the lower one the
+// transposition.
+static_assert(static_cast<int>(Solve::Left) == 0 && static_cast<int>(Solve::LeftTransposed) == 1 &&
+              static_cast<int>(Solve::Right) == 2 && static_cast<int>(Solve::RightTransposed) == 3);
+
 // One item for each column of B (left) or row of B (right): they do not depend on each other. Each forward or
 // backward substitution runs over the entries of its column or row, `apart` elements from each other.
 constexpr const char* kSource = R"(

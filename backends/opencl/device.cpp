@@ -81,7 +81,7 @@ void* OpenclDevice::allocate(const Shape& shape, Format format) {
   };
   if (largest_block_bytes_ != 0 && bytes > largest_block_bytes_) fail("that is too large for one block");
   cl_int status = CL_SUCCESS;
-  const cl_mem memory = clCreateBuffer(context_.get(), CL_MEM_READ_WRITE, bytes, nullptr, &status);
+  cl_mem memory = clCreateBuffer(context_.get(), CL_MEM_READ_WRITE, bytes, nullptr, &status);
   if (is_out_of_memory(status) || status == CL_INVALID_BUFFER_SIZE) fail(status_name(status));
   check_status(status, fmt::format("allocating {} bytes", bytes), *name_);
   return memory;
@@ -139,7 +139,7 @@ void OpenclDevice::wait(LaneId lane, const EventHandle& event) {
   if (awaited == nullptr)
     throw InvalidArgument(
         fmt::format("OpenCL device {} can wait only for events of OpenCL devices within a lane", *name_));
-  const cl_event last = awaited->last();
+  cl_event last = awaited->last();
   submit(at, "waiting for another lane", false, 1, [&](std::size_t, cl_event* barrier) {
     return clEnqueueBarrierWithWaitList(at.queue.get(), 1, &last, barrier);
   });
@@ -246,8 +246,8 @@ void OpenclDevice::set_arguments(const Kernel& kernel, std::span<const Argument>
   };
   for (const Argument& argument : arguments) {
     if (argument.parameter.is_data) {
-      const cl_mem memory = block(argument.buffer);
-      set(sizeof memory, &memory);
+      cl_mem memory = block(argument.buffer);
+      set(sizeof(cl_mem), &memory);
       for (std::size_t d = 0; d < argument.parameter.rank; ++d) {
         const cl_ulong extent = argument.buffer.shape.extent[d];
         set(sizeof extent, &extent);

@@ -45,7 +45,7 @@ void add_devices(cl_platform_id platform, Discovery& discovery) {
         fmt::format("OpenCL platform \"{}\" failed to list its devices: {}; ", name, status_name(status));
     return;
   }
-  for (const cl_device_id id : ids) {
+  for (cl_device_id id : ids) {
     FoundDevice device;
     device.id = id;
     device.number = discovery.devices.size();
@@ -83,7 +83,7 @@ Discovery discover() {
         fmt::format("the OpenCL loader failed to list its platforms: {}", status_name(status));
     return discovery;
   }
-  for (const cl_platform_id platform : platforms) add_devices(platform, discovery);
+  for (cl_platform_id platform : platforms) add_devices(platform, discovery);
   if (discovery.trouble.size() >= 2)
     discovery.trouble.resize(discovery.trouble.size() - 2);  // The last "; ".
   return discovery;
@@ -133,7 +133,7 @@ std::string list_of(const std::vector<FoundDevice>& devices) {
 
 DeviceProperties properties_of(const FoundDevice& device) {
   DeviceProperties properties;
-  const cl_device_id id = device.id;
+  cl_device_id id = device.id;
   const bool is_cpu = (device.type & CL_DEVICE_TYPE_CPU) != 0;
   properties.kind = "opencl";
   properties.name = device.name;

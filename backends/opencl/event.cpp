@@ -31,7 +31,7 @@ bool OpenclEvent::done() {
   // Asking for the state is no synchronisation point; only waiting, which returns at once here, makes the
   // command's writes to host memory visible.
   if (result == CL_COMPLETE && !commands_.empty()) {
-    const cl_event event = last();
+    cl_event event = last();
     const cl_int waited = clWaitForEvents(1, &event);
     if (waited != CL_SUCCESS) result = waited;
   }

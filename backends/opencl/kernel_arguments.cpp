@@ -61,6 +61,13 @@ std::string type_for_people(ElementType element) {
   return name.empty() ? fmt::format("a type of {} bytes", element.bytes) : std::string(name);
 }
 
+/// The parameter with the elements that the kernel is given, which may have been converted for it.
+Parameter delivered(const Argument& argument) {
+  Parameter parameter = argument.parameter;
+  if (parameter.is_data) parameter.element = argument.buffer.format.element;
+  return parameter;
+}
+
 /// What the kernel must have for a parameter of the codelet.
 std::string wanted(const Parameter& parameter) {
   if (!parameter.is_data) return fmt::format("`{}`", type_for_people(parameter.element));
@@ -78,8 +85,8 @@ std::string described(const Parameter& parameter) {
 std::string convention(std::span<const Argument> arguments) {
   std::string text;
   for (std::size_t i = 0; i < arguments.size(); ++i)
-    text += fmt::format("\n  codelet parameter {}, {}: {}", i, described(arguments[i].parameter),
-                        wanted(arguments[i].parameter));
+    text += fmt::format("\n  codelet parameter {}, {}: {}", i, described(delivered(arguments[i])),
+                        wanted(delivered(arguments[i])));
   return text;
 }
 
@@ -163,7 +170,7 @@ void check_arguments(std::string_view kernel, const KernelSignature& signature,
 
   std::size_t position = 0;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
-    const Parameter& parameter = arguments[i].parameter;
+    const Parameter parameter = delivered(arguments[i]);
     const std::size_t used = parameter.is_data ? std::size_t{1} + parameter.rank : 1;
     for (std::size_t k = 0; k < used; ++k) {
       const KernelParameter& actual = signature.parameters[position + k];

@@ -82,6 +82,8 @@ class Variant {
     return index < wanted_.size() ? wanted_[index] : std::nullopt;
   }
   void want_format(std::size_t index, Format format);
+  /// One more than the highest index for which a format is wanted; 0 where there is none.
+  std::size_t wanted_formats() const noexcept { return wanted_.size(); }
 
  private:
   std::string device_kind_;

@@ -10,6 +10,7 @@
 #include <array>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -33,6 +34,7 @@ struct CodeletCore {
   std::vector<std::shared_ptr<const Variant>> variants;  ///< At most one for each kind of device.
   std::function<Work(std::span<const Shape>)> work;      ///< May be empty.
   std::uint64_t key = 0;  ///< Identifies the codelet in cost models: a hash of its name.
+  bool one_off = false;   ///< Made for one task, with which its kernel goes.
 };
 
 /// Checks name and variants, and computes the key; throws `InvalidArgument`.
@@ -179,6 +181,8 @@ class CpuVariant : public Variant {
   CpuVariant() : Variant("cpu") {}
   /// Runs the kernel on the calling thread; passes on what it throws.
   virtual void run(std::span<const Argument> arguments) const = 0;
+  /// Destroys the kernel with what it captures; it cannot run any more. For kernels that are used once.
+  virtual void forget() const noexcept = 0;
   /// The parameters as the kernel itself has them.
   std::vector<Parameter> own_parameters;
   void check(std::string_view codelet, std::span<const Parameter> parameters) const override;
@@ -195,13 +199,14 @@ class CpuVariantOf<F, ParameterList<Ps...>> final : public CpuVariant {
   void run(std::span<const Argument> arguments) const override {
     call(arguments, std::index_sequence_for<Ps...>{});
   }
+  void forget() const noexcept override { function_.reset(); }
 
  private:
   template <std::size_t... Indices>
   void call([[maybe_unused]] std::span<const Argument> arguments, std::index_sequence<Indices...>) const {
-    function_(ParameterTraits<Ps>::unpack(arguments[Indices])...);
+    std::as_const(*function_)(ParameterTraits<Ps>::unpack(arguments[Indices])...);
   }
-  F function_;
+  mutable std::optional<F> function_;
 };
 
 struct Want {

@@ -5,8 +5,8 @@
 ///   rt.submit(kernels::gemm<double>(), Transpose::No, Transpose::Yes, -1.0, a, b, 1.0, c);
 ///
 /// Every function returns a reference to one codelet that lives until the program ends; it is made at the
-/// first call and may be used by any threads. `T` is `float` or `double`. Matrices are row-major; on the CPU
-/// they may be parts of larger ones (`Data::tiles`, `Data::block`).
+/// first call and may be used by any threads. `T` is `float` or `double`. Matrices are row-major and may be
+/// parts of larger ones (`Data::tiles`, `Data::block`).
 ///
 /// Errors. Arguments whose shapes do not fit together fail the task with `InvalidArgument`, on every device,
 /// and the message gives the shapes. On a PIM device what a program throws is nested in a `dpu::LaunchError`.

@@ -5,31 +5,30 @@
 #include <array>
 #include <cstddef>
 #include <functional>
+#include <hocket/codelet.hpp>
 #include <memory>
 #include <span>
 #include <string>
 
-#include <hocket/codelet.hpp>
-
 namespace hocket {
 
-/// Global and local sizes of a launch, dimension 0 first as OpenCL counts them. Unused dimensions are 1. A local
-/// size of 0 leaves the choice to the driver; global sizes are rounded up to a multiple of the local ones,
-/// so a kernel must check its index against the extents.
+/// Global and local sizes of a launch, dimension 0 first as OpenCL counts them. Unused dimensions are 1. A
+/// local size of 0 leaves the choice to the driver; global sizes are rounded up to a multiple of the local
+/// ones, so a kernel must check its index against the extents.
 struct NdRange {
   std::array<std::size_t, 3> global{1, 1, 1};
   std::array<std::size_t, 3> local{0, 0, 0};
   unsigned dimensions = 1;
 };
 
-/// An OpenCL C kernel. Each scalar parameter of the codelet is one kernel parameter of the same size. Each view
-/// becomes `__global T*` (`const` where it is only read) followed by one `ulong` for each dimension, its
+/// An OpenCL C kernel. Each scalar parameter of the codelet is one kernel parameter of the same size. Each
+/// view becomes `__global T*` (`const` where it is only read) followed by one `ulong` for each dimension, its
 /// extents from the outermost; the data are dense and row-major.
 ///
-/// By default there is one work item for each element of the first view that the kernel writes (of the first view
-/// where it writes none, and one in all where it has no view); work dimension 0 runs along the view's last
-/// (contiguous) dimension, and of rank 4 the two outermost share work dimension 2. `range` decides otherwise: it
-/// is given the arguments and must be callable from any thread.
+/// By default there is one work item for each element of the first view that the kernel writes (of the first
+/// view where it writes none, and one in all where it has no view); work dimension 0 runs along the view's
+/// last (contiguous) dimension, and of rank 4 the two outermost share work dimension 2. `range` decides
+/// otherwise: it is given the arguments and must be callable from any thread.
 ///
 /// The program is compiled once for each device, at its first use; a compilation that fails fails the task
 /// with the build log in the message.
@@ -61,8 +60,8 @@ class OpenclVariant final : public Variant {
  public:
   OpenclVariant() : Variant("opencl") {}
 
-  /// Throws `InvalidArgument` where the kernel name is empty or the source does not hold it (nor can make it with
-  /// the preprocessor or a build option).
+  /// Throws `InvalidArgument` where the kernel name is empty or the source does not hold it (nor can make it
+  /// with the preprocessor or a build option).
   void check(std::string_view codelet, std::span<const Parameter> parameters) const override;
 
   std::string source;

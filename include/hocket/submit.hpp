@@ -148,9 +148,7 @@ class Submitter {
  public:
   template <class... Ps>
   Task submit(const Codelet<void(Ps...)>& codelet, detail::ArgumentForT<Ps>... arguments) {
-    TaskOptions options;
-    options.location = place({arguments.location()...});
-    return submit_all(codelet.core(), std::move(options), arguments...);
+    return submit_all(codelet.core(), {}, arguments...);
   }
   template <class... Ps>
   Task submit(TaskOptions options, const Codelet<void(Ps...)>& codelet,
@@ -159,13 +157,12 @@ class Submitter {
   }
   template <class F, class... Ps>
   Task submit(const Cpu<F, void(Ps...)>& kernel, detail::ArgumentForT<Ps>... arguments) {
-    TaskOptions options;
-    options.location = kernel.location();
-    return submit(std::move(options), kernel, arguments...);
+    return submit(TaskOptions{}, kernel, arguments...);
   }
   template <class F, class... Ps>
   Task submit(TaskOptions options, const Cpu<F, void(Ps...)>& kernel, detail::ArgumentForT<Ps>... arguments) {
     using List = detail::ParameterList<Ps...>;
+    if (sizeof...(Ps) == 0 && options.location.line == 0) options.location = kernel.location();
     return submit_all(detail::make_one_off(kernel.template build<List>(), List::parameters(),
                                            kernel.location()),
                       std::move(options), arguments...);
@@ -215,6 +212,7 @@ class Submitter {
   template <class... Args>
   Task submit_all(const std::shared_ptr<const detail::CodeletCore>& codelet, TaskOptions&& options,
                   const Args&... arguments) {
+    if (options.location.line == 0) options.location = place({arguments.location()...});
     const std::array<detail::PackedArgument, sizeof...(Args)> packed{arguments.packed()...};
     return submit_packed(codelet, std::move(options), packed);
   }

@@ -76,7 +76,7 @@ struct TaskOptions {
   /// Where it may run: a device specification such as "opencl" or "cpu,pim" (kinds), or "opencl:1" (one device
   /// of a kind, by its number among them). Empty: anywhere that the codelet has a variant for.
   std::string on{};
-  SourceLocation location = SourceLocation::current();  ///< For messages; the place of the submission.
+  SourceLocation location{};  ///< For messages; the place of the submission where it is not set.
 };
 
 }  // namespace hocket

@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -124,6 +125,8 @@ TaskRef CpuWorkers::find_work(Slot& slot) {
     if (task && task->fast && !Lifecycle::claim(*task)) return {};
     return task;
   };
+  if (lifecycle_.holds_urgent(slot.device))
+    if (TaskRef task = take_from_policy(slot)) return task;
   while (TaskRef task = slot.own.pop_newest())
     if (TaskRef found = usable(std::move(task))) return found;
   for (const auto& other : slots_) {
@@ -131,6 +134,17 @@ TaskRef CpuWorkers::find_work(Slot& slot) {
     while (TaskRef task = other->inbox.pop_oldest())
       if (TaskRef found = usable(std::move(task))) return found;
   }
+  if (TaskRef task = take_from_policy(slot)) return task;
+  for (std::size_t i = 1; i < slots_.size(); ++i) {
+    Slot& victim = *slots_[(slot.worker + i) % slots_.size()];
+    if (victim.device != slot.device || &victim == &slot) continue;
+    while (TaskRef task = victim.own.pop_oldest())
+      if (TaskRef found = usable(std::move(task))) return found;
+  }
+  return {};
+}
+
+TaskRef CpuWorkers::take_from_policy(Slot& slot) {
   // Tasks whose data is still on its way are no work yet; a few of them ahead hide the copies, more would keep them
   // from other devices.
   const std::uint32_t most_loading = 2 * static_cast<std::uint32_t>(slots_.size());
@@ -143,12 +157,6 @@ TaskRef CpuWorkers::find_work(Slot& slot) {
     if (placing == Placing::Waiting) continue;  // `queue_present` counts it down
     loading_.fetch_sub(1, std::memory_order_relaxed);
     if (placing == Placing::Present) return task;
-  }
-  for (std::size_t i = 1; i < slots_.size(); ++i) {
-    Slot& victim = *slots_[(slot.worker + i) % slots_.size()];
-    if (victim.device != slot.device || &victim == &slot) continue;
-    while (TaskRef task = victim.own.pop_oldest())
-      if (TaskRef found = usable(std::move(task))) return found;
   }
   return {};
 }
@@ -187,7 +195,28 @@ void CpuWorkers::run_chain(Slot& slot, TaskRef task) {
   }
 }
 
-void CpuWorkers::run_inside(TaskNode& task) { run_one(*this_slot, task, false); }
+bool CpuWorkers::try_run_inside(TaskNode& task) {
+  Slot& slot = *this_slot;
+  const TaskRef reference(&task);
+  if (task.state.load(std::memory_order_seq_cst) != TaskState::Ready) return false;
+  if (task.fast) {
+    if (task.device != slot.device || !Lifecycle::claim(task)) return false;
+  } else if (lifecycle_.take_out_of_turn(task, slot.device, slot.worker)) {
+    if (lifecycle_.refuse(task)) return true;
+    loading_.fetch_add(1, std::memory_order_relaxed);
+    const Placing placing = lifecycle_.place(task, slot.device);
+    if (placing == Placing::Waiting) return false;  // `queue_present` counts it down
+    loading_.fetch_sub(1, std::memory_order_relaxed);
+    if (placing == Placing::Over) return true;
+  } else {
+    const bool taken = std::any_of(slots_.begin(), slots_.end(), [&](const auto& other) {
+      return other->device == slot.device && other->inbox.remove(task);
+    });
+    if (!taken) return false;
+  }
+  run_one(slot, task, false);
+  return true;
+}
 
 void CpuWorkers::work(Slot& slot) {
   const auto mine = [&] { return slot.tenancy.load(std::memory_order_acquire) == this_tenancy; };

@@ -44,8 +44,9 @@ class CpuWorkers {
   static detail::TaskNode* current_task() noexcept;
   std::optional<WorkerId> current_worker() const noexcept;
 
-  /// Runs a claimed task in the fast lane on the calling thread, inside the task that it already runs.
-  void run_inside(detail::TaskNode& task);
+  /// Runs a task that is ready on the calling worker, inside the task that it already runs, if it can take it now: out
+  /// of the fast lane, from the policy, or from among those whose operands have come.
+  bool try_run_inside(detail::TaskNode& task);
 
   /// Called by a thread that is about to wait inside a task: another thread takes its slot. `resume` takes it back.
   void lend_slot();
@@ -55,6 +56,7 @@ class CpuWorkers {
   void thread_main(Slot* slot);
   void work(Slot& slot);
   detail::TaskRef find_work(Slot& slot);
+  detail::TaskRef take_from_policy(Slot& slot);
   void run_chain(Slot& slot, detail::TaskRef task);
   detail::TaskRef run_one(Slot& slot, detail::TaskNode& task, bool may_continue);
   void spare_main();

@@ -28,7 +28,7 @@ DataHandle Engine::make_data(DatumDescription description) {
   return handle;
 }
 
-HostAccessGrant Engine::begin_host_access(const DataHandle& handle, Access access) {
+HostAccessGrant Engine::begin_host_access(const DataHandle& handle, Access access, bool report) {
   Region* const region = handle.region();
   if (region == nullptr) throw InvalidArgument("an empty Data handle cannot be read or written");
   Datum& datum = region->datum();
@@ -51,14 +51,22 @@ HostAccessGrant Engine::begin_host_access(const DataHandle& handle, Access acces
     release_reference(node);
     throw;
   }
-  sleep_until([&] { return node->over() || node->state.load(std::memory_order_seq_cst) == TaskState::Running; }, node,
-              std::nullopt);
+  try {
+    sleep_until([&] { return node->over() || node->state.load(std::memory_order_seq_cst) == TaskState::Running; },
+                node, std::nullopt);
+  } catch (...) {
+    abandon_host_access(*node);
+    throw;
+  }
   if (!node->over() && node->transfer_failure) {
     const std::exception_ptr cause = std::exchange(node->transfer_failure, nullptr);
     lifecycle_.end(*node, TaskState::Failed,
                    engine::make_task_error(*node, TaskFailure::Failed, {}, cause));
   }
-  if (node->over()) throw_failure(*node);
+  if (node->over()) {
+    if (report) throw_failure(*node);
+    if (const std::exception_ptr error = engine::error_of(*node)) std::rethrow_exception(error);
+  }
 
   HostAccessGrant grant;
   add_reference(node);  // the grant's
@@ -74,6 +82,16 @@ HostAccessGrant Engine::begin_host_access(const DataHandle& handle, Access acces
     ++host_accesses_held_;
   }
   return grant;
+}
+
+/// The program does not wait for its access any longer: whenever its turn comes, it is over at once.
+void Engine::abandon_host_access(TaskNode& task) noexcept {
+  task.cancel_requested.store(true, std::memory_order_seq_cst);  // seen when it becomes ready
+  // Unless it just did: then its data is on its way, and it is granted soon.
+  while (task.state.load(std::memory_order_seq_cst) == TaskState::Ready)
+    std::this_thread::sleep_for(std::chrono::milliseconds{1});
+  if (task.state.load(std::memory_order_seq_cst) == TaskState::Running)
+    lifecycle_.end(task, TaskState::Done, nullptr);
 }
 
 void Engine::end_host_access(TaskNode& task) noexcept {
@@ -92,7 +110,7 @@ void Engine::end_host_access(TaskNode& task) noexcept {
 void Engine::give_back(Datum& datum) noexcept {
   try {
     DataHandle handle(&datum.region(datum.whole()));
-    end_host_access(*begin_host_access(handle, Access::Read).task);
+    end_host_access(*begin_host_access(handle, Access::Read, false).task);
   } catch (const std::exception& exception) {
     spdlog::error("hocket: the contents of borrowed data '{}' could not be brought back: {}", datum.name(),
                   exception.what());
@@ -113,15 +131,13 @@ DataHandle::DataHandle(const DataHandle& other) noexcept : DataHandle(other.regi
 DataHandle::~DataHandle() {
   if (region_ == nullptr) return;
   Datum& datum = region_->datum();
-  if (datum.handles.load(std::memory_order_acquire) == 1 && datum.description().borrowed != nullptr &&
-      !datum.description().read_only) {
-    // The last handle of borrowed memory, which may be gone after this.
+  if (datum.handles.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  if (datum.description().borrowed != nullptr && !datum.description().read_only) {
+    // The last handle of borrowed memory, which may be gone after this. What gives it back makes one more for a while.
     Engine* const engine = datum.engine.load(std::memory_order_acquire);
-    if (engine != nullptr && !datum.giving_back.exchange(true)) {
-      engine->give_back(datum);
-    }
+    if (engine != nullptr && !datum.giving_back.exchange(true)) engine->give_back(datum);
   }
-  if (datum.handles.fetch_sub(1, std::memory_order_acq_rel) == 1) datum.release();
+  datum.release();
 }
 
 Shape shape_of(const DataHandle& handle) {

@@ -48,7 +48,7 @@ DeviceDriver::DeviceDriver(const DeviceInfo* info, Device* device, Lifecycle& li
 DeviceDriver::~DeviceDriver() { stop(); }
 
 void DeviceDriver::start() {
-  if (device_ != nullptr) device_->set_waker([this] { events_.notify_one(); });
+  if (device_ != nullptr) device_->set_waker([events = events_] { events->notify_one(); });
   thread_ = std::thread([this] { thread_main(); });
 }
 
@@ -58,7 +58,7 @@ void DeviceDriver::stop() {
     const std::lock_guard lock(inbox_mutex_);
     stopping_.store(true, std::memory_order_relaxed);
   }
-  events_.notify_one();
+  events_->notify_one();
   thread_.join();
 }
 
@@ -71,7 +71,7 @@ void DeviceDriver::queue(Transfer& transfer) {
         [](int priority, const Transfer* queued) { return priority > queued->priority; });
     transfers_.insert(place, &transfer);
   }
-  events_.notify_one();
+  events_->notify_one();
 }
 
 void DeviceDriver::queue_present(TaskNode& task) {
@@ -79,7 +79,7 @@ void DeviceDriver::queue_present(TaskNode& task) {
     const std::lock_guard lock(inbox_mutex_);
     present_.emplace_back(&task);
   }
-  events_.notify_one();
+  events_->notify_one();
 }
 
 void DeviceDriver::room_made() {
@@ -87,12 +87,12 @@ void DeviceDriver::room_made() {
     const std::lock_guard lock(inbox_mutex_);
     room_made_.store(true, std::memory_order_relaxed);
   }
-  events_.notify_one();
+  events_->notify_one();
 }
 
 void DeviceDriver::wake() {
   { const std::lock_guard lock(inbox_mutex_); }  // orders the caller's change before the check of a thread about to sleep
-  events_.notify_one();
+  events_->notify_one();
 }
 
 void DeviceDriver::thread_main() {
@@ -103,7 +103,7 @@ void DeviceDriver::thread_main() {
     progress |= collect();
     if (progress) continue;
 
-    const std::uint64_t ticket = events_.prepare();
+    const std::uint64_t ticket = events_->prepare();
     bool stopping = false;
     {
       const std::lock_guard lock(inbox_mutex_);
@@ -113,14 +113,14 @@ void DeviceDriver::thread_main() {
     progress |= take_tasks();
     progress |= collect();
     if (progress) {
-      events_.cancel();
+      events_->cancel();
     } else if (!in_flight_.empty()) {
-      events_.wait_for(ticket, kPollInterval);
+      events_->wait_for(ticket, kPollInterval);
     } else if (stopping) {
-      events_.cancel();
+      events_->cancel();
       return;
     } else {
-      events_.wait(ticket);
+      events_->wait(ticket);
     }
   }
 }

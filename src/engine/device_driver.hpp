@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -66,7 +67,8 @@ class DeviceDriver {
   std::deque<detail::TaskRef> present_;
   std::atomic<bool> room_made_{false};
   std::atomic<bool> stopping_{false};
-  EventCount events_;
+  /// Shared with the waker, which a device may call while this object goes: after the last event was seen done.
+  std::shared_ptr<EventCount> events_ = std::make_shared<EventCount>();
 
   std::vector<Flight> in_flight_;  ///< The driving thread's own, as is the next.
   std::uint32_t taken_ = 0;        ///< Tasks taken from the policy that are not over.

@@ -116,6 +116,13 @@ Engine::~Engine() {
   } catch (const std::exception& exception) {
     spdlog::error("hocket: the runtime ends with tasks that can no longer run: {}", exception.what());
   }
+  // Borrowed data whose handles outlive the runtime.
+  for (Datum* datum : memory_.attached()) {
+    const DatumDescription& description = datum->description();
+    if (description.borrowed != nullptr && !description.read_only && !datum->giving_back.exchange(true))
+      give_back(*datum);
+    datum->release();
+  }
   cpu_workers_.stop();
   for (const auto& driver : drivers_)
     if (driver) driver->stop();

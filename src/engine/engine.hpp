@@ -42,7 +42,8 @@ class Engine final : public engine::Driver, public memory::TransferSink {
 
   // ---- data (data_access.cpp) ---------------------------------------------------------------------------------
   DataHandle make_data(DatumDescription description);
-  HostAccessGrant begin_host_access(const DataHandle& handle, Access access);
+  /// `report`: whether a failure that it throws counts as told to the user.
+  HostAccessGrant begin_host_access(const DataHandle& handle, Access access, bool report = true);
   void end_host_access(TaskNode& task) noexcept;
   /// The last handle of borrowed data is gone: brings the contents back to the user's memory.
   void give_back(Datum& datum) noexcept;
@@ -63,8 +64,8 @@ class Engine final : public engine::Driver, public memory::TransferSink {
   void wait_all();
   /// Returns whether the task is over (`limit` absent: it is).
   bool wait_for(TaskNode& task, std::optional<Seconds> limit);
-  /// Throws what a wait for a task that is over ends with.
-  void throw_failure(TaskNode& task);
+  /// Throws what a wait for a task that is over ends with. The task may have outlived its engine.
+  static void throw_failure(TaskNode& task);
   void cancel_all();
   bool cancel(TaskNode& task);
 
@@ -94,6 +95,7 @@ class Engine final : public engine::Driver, public memory::TransferSink {
   Engine(const RuntimeOptions& options, Settings&& settings);
 
   void abandon(GraphRun& run) noexcept;
+  void abandon_host_access(TaskNode& task) noexcept;
   void submit_node(TaskNode& task, std::uint64_t admitted, std::span<const Task> after);
   /// Sleeps until `done` holds, which `announce` or `announce_idle` follow. Inside a task, works towards `target` or
   /// lends the worker's slot. False: the time is over. Throws `Error` where nothing can happen any more.

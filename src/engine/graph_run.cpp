@@ -86,6 +86,7 @@ void Engine::abandon(GraphRun& run) noexcept {
 }
 
 Plan Engine::plan(const RecordedGraph& graph, std::string_view planner_name) {
+  if (&graph.engine() != this) throw InvalidArgument("this graph was recorded by another runtime");
   const std::unique_ptr<Planner> planner = make_planner(planner_name);
   const_cast<RecordedGraph&>(graph).seal();
   ProblemBuilder builder;

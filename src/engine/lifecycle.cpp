@@ -87,7 +87,10 @@ void Lifecycle::become_ready(TaskNode& task, Closings& closings, TaskRef* contin
   // Sequentially consistent with the check that follows: `cancel` sets its flag first, then looks at the state.
   task.state.store(TaskState::Ready, std::memory_order_seq_cst);
   if (withdrawn(task)) {
-    if (claim(task)) closings.push_back({TaskRef(&task), TaskState::Cancelled, nullptr});
+    // An access that the program gave up changes nothing: those behind it go on.
+    const bool given_up = task.kind == TaskKind::HostAccess && task.failed_by.load(std::memory_order_relaxed) == nullptr;
+    if (claim(task))
+      closings.push_back({TaskRef(&task), given_up ? TaskState::Done : TaskState::Cancelled, nullptr});
     return;
   }
   switch (task.kind) {
@@ -100,7 +103,7 @@ void Lifecycle::become_ready(TaskNode& task, Closings& closings, TaskRef* contin
     case TaskKind::Kernel:
       if (!task.fast) {
         push_to_policy(task);
-      } else if (continuation != nullptr && !*continuation && claim(task)) {
+      } else if (continuation != nullptr && !*continuation && !holds_urgent(task.device) && claim(task)) {
         *continuation = TaskRef(&task);
       } else {
         driver_.queue_fast(task);
@@ -151,6 +154,8 @@ void Lifecycle::push_to_policy(TaskNode& task) {
     const std::lock_guard lock(policy_mutex_);
     const ReadyTask ready{ready_id(task), task.priority, candidates, driver_.current_worker()};
     const std::optional<DeviceId> decided = policy_->push(ready, driver_.now());
+    task.in_policy = true;
+    if (task.priority > 0) count_urgent(task, true);
     held_by_policy_.fetch_add(1, std::memory_order_seq_cst);  // pairs with a worker about to sleep
     if (decided) {  // under the lock: nobody can take the task away meanwhile
       const DeviceInfo& device = machine_.devices()[index(*decided)];
@@ -173,6 +178,8 @@ TaskRef Lifecycle::take(DeviceId device, std::uint32_t worker_in_device) {
     TaskNode& task = node_of(*id);
     TaskRef reference(&task);
     detail::release_reference(&task);  // the policy's
+    task.in_policy = false;
+    if (task.priority > 0) count_urgent(task, false);
     if (claim(task)) {
       task.by_policy = true;
       task.device = device;
@@ -182,6 +189,26 @@ TaskRef Lifecycle::take(DeviceId device, std::uint32_t worker_in_device) {
     policy_->finished(*id, worker, Seconds{}, driver_.now());
   }
   return {};
+}
+
+bool Lifecycle::take_out_of_turn(TaskNode& task, DeviceId device, std::uint32_t worker_in_device) {
+  const std::lock_guard lock(policy_mutex_);
+  // The policy keeps its entry: `take` finds it claimed and drops it.
+  if (!task.in_policy || (task.eligible & bit(device)) == 0 || !claim(task)) return false;
+  task.device = device;
+  task.worker = worker_in_device;
+  return true;
+}
+
+/// Keeps `urgent_` while the policy holds a task.
+void Lifecycle::count_urgent(const TaskNode& task, bool more) noexcept {
+  for (const DeviceInfo& device : machine_.devices()) {
+    if ((task.eligible & bit(device.id)) == 0) continue;
+    if (more)
+      urgent_[index(device.id)].fetch_add(1, std::memory_order_relaxed);
+    else
+      urgent_[index(device.id)].fetch_sub(1, std::memory_order_relaxed);
+  }
 }
 
 bool Lifecycle::claim(TaskNode& task) noexcept {
@@ -315,7 +342,9 @@ TaskRef Lifecycle::finished(TaskNode& task, const Outcome& outcome, bool may_con
   Closings closings;
   closings.push_back({TaskRef(&task), failed ? TaskState::Failed : TaskState::Done,
                       failed ? describe_failure(task, outcome.failure) : nullptr});
-  close_all(closings, may_continue ? &continuation : nullptr);
+  // Where captures go with the task, their destructors may wait: no successor may depend on this thread.
+  const bool one_off = task.codelet->one_off && task.graph_run == nullptr;
+  close_all(closings, may_continue && !one_off ? &continuation : nullptr);
   return continuation;
 }
 
@@ -330,11 +359,18 @@ void Lifecycle::end(TaskNode& task, TaskState state, std::exception_ptr error) {
 }
 
 void Lifecycle::close_all(Closings& closings, TaskRef* continuation) {
+  std::vector<std::shared_ptr<const detail::CodeletCore>> over;
   while (!closings.empty()) {
     Closing closing = std::move(closings.back());
     closings.pop_back();
+    const TaskRef task = closing.task;
     close(std::move(closing), closings, continuation);
+    if (task->codelet && task->codelet->one_off && task->graph_run == nullptr) over.push_back(task->codelet);
   }
+  // The records of last accesses keep the nodes; what the kernels captured must not stay with them: it may be a handle
+  // to the very data.
+  for (const auto& codelet : over)
+    for (const auto& variant : codelet->variants) static_cast<const detail::CpuVariant&>(*variant).forget();
 }
 
 void Lifecycle::close(Closing&& closing, Closings& closings, TaskRef* continuation) {
@@ -352,6 +388,8 @@ void Lifecycle::close(Closing&& closing, Closings& closings, TaskRef* continuati
   // The nodes of a recorded graph are used again, so the run's end stands for one that was withdrawn.
   GraphRun* const run = task.graph_run;
   TaskNode& blamed = run != nullptr && task.failed_by.load(std::memory_order_relaxed) == nullptr ? *run->end : task;
+  // A run is one step of the program: what it was to make is spoilt as a whole where any of it did not run.
+  if (failed && run != nullptr && &task != run->end.get()) detail::mark_failed_by(*run->end, blamed);
   const auto release_one = [&](TaskNode& successor, bool value) {
     if (failed && value) detail::mark_failed_by(successor, blamed);
     if (successor.pending.fetch_sub(1, std::memory_order_acq_rel) == 1)
@@ -385,10 +423,9 @@ void Lifecycle::close(Closing&& closing, Closings& closings, TaskRef* continuati
   for (const Operand& operand : operands) operand.region->datum().release();
   const bool last = counts && outstanding.fetch_sub(1, std::memory_order_seq_cst) == 1;
   if (last) driver_.announce_idle();
+  const bool ends_run = run != nullptr && &task == run->end.get();  // asked while the run must still exist
   detail::release_reference(&task);  // the engine's
-  // The last one out: from here on the nodes may be used again or be gone.
-  if (run != nullptr && run->unfinished.fetch_sub(1, std::memory_order_acq_rel) == 1)
-    detail::RecordedGraph::over(*run);
+  if (ends_run) detail::RecordedGraph::leave(*run);
 }
 
 /// Notes a failure for those who wait. The nodes of a recorded graph are used again, so a node of its own takes the
@@ -403,9 +440,10 @@ TaskNode* Lifecycle::keep_failure(TaskNode& task, std::exception_ptr error) {
     culprit->location = task.location;
     culprit->device = task.device;
     if (task.details) culprit->extra().name = task.details->name;
+    culprit->parent = task.graph_run->end->parent;
+    detail::add_reference(culprit->parent);
     culprit->successors.store(TaskNode::closed(), std::memory_order_relaxed);
     culprit->state.store(TaskState::Failed, std::memory_order_relaxed);
-    detail::mark_failed_by(*task.graph_run->end, *culprit);  // whoever reads what it should have made
   }
   {
     const std::lock_guard lock(failure_mutex_);
@@ -415,18 +453,15 @@ TaskNode* Lifecycle::keep_failure(TaskNode& task, std::exception_ptr error) {
   return culprit;
 }
 
-std::vector<TaskRef> Lifecycle::take_failures() {
+std::vector<TaskRef> Lifecycle::take_failures(const TaskNode* parent) {
   const std::lock_guard lock(failure_mutex_);
   std::vector<TaskRef> unreported;
-  for (TaskRef& task : failures_)
-    if (!std::exchange(task->reported, true)) unreported.push_back(std::move(task));
-  failures_.clear();
+  std::erase_if(failures_, [&](const TaskRef& task) {
+    if (parent != nullptr && task->parent != parent) return false;
+    if (!task->reported.exchange(true, std::memory_order_relaxed)) unreported.push_back(task);
+    return true;
+  });
   return unreported;
-}
-
-void Lifecycle::mark_reported(TaskNode& task) {
-  const std::lock_guard lock(failure_mutex_);
-  task.reported = true;
 }
 
 bool Lifecycle::cancel(TaskNode& task) {
@@ -435,8 +470,9 @@ bool Lifecycle::cancel(TaskNode& task) {
   if (state == TaskState::Waiting) return true;  // it will see the flag
   if (state != TaskState::Ready) return false;
   {
-    // The policy's pushing thread may be looking at the operands.
+    // The thread that pushes it to the policy may be looking at the operands: then whoever takes it sees the flag.
     const std::lock_guard lock(policy_mutex_);
+    if (!task.fast && !task.in_policy) return !task.claimed.load(std::memory_order_acquire);
     if (!claim(task)) return false;
   }
   end(task, TaskState::Cancelled, nullptr);

@@ -7,6 +7,7 @@
 /// All functions may be called by any thread.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <exception>
 #include <memory>
@@ -86,6 +87,13 @@ class Lifecycle {
 
   /// The task has been linked to its predecessors; it becomes ready if they are all over.
   void submitted(detail::TaskNode& task);
+  /// Claims a task that the policy holds, out of its turn, for a worker that needs it done; false where it holds it no
+  /// longer or not yet, or the device cannot run it.
+  bool take_out_of_turn(detail::TaskNode& task, DeviceId device, std::uint32_t worker_in_device);
+  /// Whether the policy holds a task for this device that goes before those of the fast lane: with a priority above 0.
+  bool holds_urgent(DeviceId device) const noexcept {
+    return urgent_[index(device)].load(std::memory_order_relaxed) != 0;
+  }
   /// A task that the policy holds for a worker (numbered within its device), claimed; null where there is none.
   detail::TaskRef take(DeviceId device, std::uint32_t worker);
   /// Takes a task that is ready to run it; false where somebody else has.
@@ -132,10 +140,9 @@ class Lifecycle {
   /// Every task with a number up to this one is withdrawn unless it has begun (`Runtime::cancel`).
   std::atomic<std::uint64_t> cancelled_up_to{0};
 
-  /// The failures that nobody has been told of, oldest first; takes them.
-  std::vector<detail::TaskRef> take_failures();
-  /// Notes that the user has been told of this failure.
-  void mark_reported(detail::TaskNode& task);
+  /// The failures that nobody has been told of, oldest first; takes them. `parent`: only those of the tasks that
+  /// this one has submitted.
+  std::vector<detail::TaskRef> take_failures(const detail::TaskNode* parent = nullptr);
 
   std::string_view policy_name() const noexcept { return policy_name_; }
   memory::Manager& memory() noexcept { return memory_; }
@@ -158,6 +165,7 @@ class Lifecycle {
   void push_to_policy(detail::TaskNode& task);
   void close_all(Closings& closings, detail::TaskRef* continuation);
   void close(Closing&& closing, Closings& closings, detail::TaskRef* continuation);
+  void count_urgent(const detail::TaskNode& task, bool more) noexcept;
   detail::TaskNode* keep_failure(detail::TaskNode& task, std::exception_ptr error);
   std::optional<Placing> acquire(detail::TaskNode& task, const DeviceInfo& device);
   std::exception_ptr describe_failure(detail::TaskNode& task, const std::exception_ptr& cause) const;
@@ -175,12 +183,14 @@ class Lifecycle {
   std::mutex policy_mutex_;  ///< Serialises the policy and guards the members below.
   std::unique_ptr<Policy> policy_;
   std::string policy_name_;
+  /// By device: tasks with a priority above 0 that the policy holds and that it can run. Changed under the lock.
+  std::array<std::atomic<std::uint32_t>, 64> urgent_{};
   std::atomic<std::uint64_t> held_by_policy_{0};  ///< Lets idle workers skip the lock when there is nothing.
 
   std::mutex room_mutex_;  ///< Guards `without_room_`.
   std::vector<std::vector<detail::TaskRef>> without_room_;  ///< By memory node.
 
-  std::mutex failure_mutex_;  ///< Guards `failures_`, `TaskNode::reported` and the explanations of tasks.
+  std::mutex failure_mutex_;  ///< Guards `failures_` and the explanations of tasks.
   std::vector<detail::TaskRef> failures_;
 };
 

@@ -3,6 +3,7 @@
 /// front. Each entry holds a counted reference. Thread-safe; one short lock each call.
 #pragma once
 
+#include <algorithm>
 #include <deque>
 #include <mutex>
 
@@ -30,6 +31,17 @@ class ReadyQueue {
     detail::TaskRef task = std::move(tasks_.front());
     tasks_.pop_front();
     return task;
+  }
+  /// Takes that task out, wherever it stands; false where it is not in the queue.
+  bool remove(const detail::TaskNode& task) {
+    detail::TaskRef removed;  // released after the lock
+    const std::lock_guard lock(mutex_);
+    const auto found = std::find_if(tasks_.begin(), tasks_.end(),
+                                    [&](const detail::TaskRef& entry) { return entry.get() == &task; });
+    if (found == tasks_.end()) return false;
+    removed = std::move(*found);
+    tasks_.erase(found);
+    return true;
   }
 
  private:

@@ -118,7 +118,7 @@ void Task::get() const {
   // A task that is over may outlive its runtime; the engine is asked only while it must still be there.
   if (node.state.load(std::memory_order_acquire) == TaskState::Done) return;
   if (!node.over()) node.engine->wait_for(node, std::nullopt);
-  if (node.state.load(std::memory_order_acquire) != TaskState::Done) node.engine->throw_failure(node);
+  if (node.state.load(std::memory_order_acquire) != TaskState::Done) detail::Engine::throw_failure(node);
 }
 
 bool Task::wait_for(Seconds limit) const {

@@ -13,6 +13,10 @@ namespace {
 
 /// How often a sleeper looks whether anything can still happen.
 constexpr Seconds kStuckCheckInterval{0.05};
+/// So many times in a row nothing could, before a wait is given up: a thread may be between two steps of a
+/// submission. Tasks give up first: their failure may be what the program waits for.
+constexpr int kTimesStuckInTask = 3;
+constexpr int kTimesStuckOutside = 12;
 
 }  // namespace
 
@@ -42,7 +46,8 @@ bool Engine::stuck() {
 bool Engine::sleep_until(const std::function<bool()>& done, TaskNode* target, std::optional<Seconds> limit) {
   if (done()) return true;
   TaskNode* const inside = CpuWorkers::current_task();
-  const bool in_task = inside != nullptr && inside->engine == this && cpu_workers_.current_worker().has_value();
+  const bool on_worker = cpu_workers_.current_worker().has_value();
+  const bool in_task = inside != nullptr && inside->engine == this && on_worker;
   if (in_task && target != nullptr && !limit)
     while (!done() && work_towards(*target)) {
     }
@@ -51,10 +56,11 @@ bool Engine::sleep_until(const std::function<bool()>& done, TaskNode* target, st
   const Seconds deadline = limit ? now() + *limit : Seconds{};
   std::atomic<std::uint32_t>& waiters = target != nullptr ? target->waiters : idle_waiters_;
   waiters.fetch_add(1, std::memory_order_seq_cst);
-  if (in_task) {
-    blocked_tasks_.fetch_add(1, std::memory_order_seq_cst);
-    cpu_workers_.lend_slot();
-  }
+  // A task whose wait has a limit goes on by itself: it is active, not blocked.
+  const bool blocks = in_task && !limit;
+  if (blocks) blocked_tasks_.fetch_add(1, std::memory_order_seq_cst);
+  // A worker may also wait between tasks: where the last handle of borrowed data goes with what a kernel captured.
+  if (on_worker) cpu_workers_.lend_slot();
   bool reached = false;
   bool hopeless = false;
   int times_stuck = 0;
@@ -64,22 +70,22 @@ bool Engine::sleep_until(const std::function<bool()>& done, TaskNode* target, st
       if (limit && now() >= deadline) break;
       double nap = kStuckCheckInterval.count;
       if (limit) nap = std::min(nap, (deadline - now()).count);
-      wait_changed_.wait_for(lock, std::chrono::duration<double>(nap));
-      if (limit) continue;
+      const bool notified =
+          wait_changed_.wait_for(lock, std::chrono::duration<double>(nap)) == std::cv_status::no_timeout;
+      if (limit || notified) continue;
       lock.unlock();
-      // Twice in a row: a thread may be between two steps of a submission.
+      // What it waits for may have become ready meanwhile, and every other worker hang on a lock that this task holds.
+      if (in_task && target != nullptr && work_towards(*target)) times_stuck = 0;
       times_stuck = stuck() ? times_stuck + 1 : 0;
       lock.lock();
-      if (times_stuck >= 3 && !done()) {
+      if (times_stuck >= (in_task ? kTimesStuckInTask : kTimesStuckOutside) && !done()) {
         hopeless = true;
         break;
       }
     }
   }
-  if (in_task) {
-    cpu_workers_.resume();
-    blocked_tasks_.fetch_sub(1, std::memory_order_seq_cst);
-  }
+  if (on_worker) cpu_workers_.resume();
+  if (blocks) blocked_tasks_.fetch_sub(1, std::memory_order_seq_cst);
   waiters.fetch_sub(1, std::memory_order_relaxed);
   if (hopeless)
     throw Error(fmt::format(
@@ -100,11 +106,7 @@ bool Engine::work_towards(TaskNode& target) {
     stack.pop_back();
     if (node->over() || std::find(seen.begin(), seen.end(), node) != seen.end()) continue;
     seen.push_back(node);
-    if (node->state.load(std::memory_order_seq_cst) == TaskState::Ready && node->fast &&
-        engine::Lifecycle::claim(*node)) {
-      cpu_workers_.run_inside(*node);
-      return true;
-    }
+    if (cpu_workers_.try_run_inside(*node)) return true;
     if (node->parent != nullptr && node->details)
       stack.insert(stack.end(), node->details->predecessors.begin(), node->details->predecessors.end());
   }
@@ -118,9 +120,9 @@ bool Engine::wait_for(TaskNode& task, std::optional<Seconds> limit) {
 void Engine::throw_failure(TaskNode& task) {
   const std::exception_ptr error = engine::error_of(task);
   if (!error) return;
-  lifecycle_.mark_reported(task);
+  task.reported.store(true, std::memory_order_relaxed);
   if (TaskNode* const culprit = task.failed_by.load(std::memory_order_acquire); culprit != nullptr)
-    lifecycle_.mark_reported(*culprit);
+    culprit->reported.store(true, std::memory_order_relaxed);
   std::rethrow_exception(error);
 }
 
@@ -129,11 +131,12 @@ void Engine::wait_all() {
   if (inside != nullptr && inside->engine == this) {
     // In a task: for the tasks that it has submitted.
     sleep_until([&] { return inside->live_children.load(std::memory_order_seq_cst) == 0; }, inside, std::nullopt);
-    return;
+  } else {
+    sleep_until([this] { return lifecycle_.outstanding.load(std::memory_order_seq_cst) == 0; }, nullptr,
+                std::nullopt);
   }
-  sleep_until([this] { return lifecycle_.outstanding.load(std::memory_order_seq_cst) == 0; }, nullptr,
-              std::nullopt);
-  std::vector<TaskRef> failures = lifecycle_.take_failures();
+  const bool in_task = inside != nullptr && inside->engine == this;
+  std::vector<TaskRef> failures = lifecycle_.take_failures(in_task ? inside : nullptr);
   if (failures.empty()) return;
   if (failures.size() == 1) std::rethrow_exception(failures.front()->error);
   try {

@@ -55,7 +55,7 @@ std::shared_ptr<const CodeletCore> make_codelet(CodeletCore core) {
         throw InvalidArgument(fmt::format(
             "codelet '{}': the {} variant wants a format for argument {}, which is a scalar; count from 0", core.name,
             variant->device_kind(), p));
-    if (variant->wanted_format(core.parameters.size()))
+    if (variant->wanted_formats() > core.parameters.size())
       throw InvalidArgument(fmt::format(
           "codelet '{}': the {} variant wants a format for an argument that there is not; it has {}", core.name,
           variant->device_kind(), core.parameters.size()));
@@ -92,6 +92,7 @@ std::shared_ptr<const CodeletCore> make_one_off(std::shared_ptr<const Variant> v
   core.name = fmt::format("{}:{}", file, location.line);
   core.parameters = std::move(parameters);
   core.variants.push_back(std::move(variant));
+  core.one_off = true;
   return make_codelet(std::move(core));
 }
 

@@ -172,6 +172,7 @@ GraphRun& RecordedGraph::prepare_run(TaskRef end) {
     node.error = nullptr;
     node.transfer_failure = nullptr;
     node.by_policy = false;
+    node.in_policy = false;
     add_reference(&node);  // the engine's, for this run
     if (t < tasks) {
       node.eligible = tasks_[t]->eligible;

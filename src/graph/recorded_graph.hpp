@@ -28,7 +28,8 @@ struct GraphRun {
   std::unique_ptr<TaskNode[]> nodes;
   TaskNode* start = nullptr;
   TaskRef end;
-  /// Nodes, `end` included, that the engine still touches. The last one out calls `RecordedGraph::over`.
+  /// Nodes, `end` included, that the engine still touches: each counts until the last reference to it, but for the
+  /// run's own, is gone, and `end` until it is over. See `RecordedGraph::leave`.
   std::atomic<std::size_t> unfinished{0};
   bool busy = false;                           ///< Guarded by the graph's lock.
   std::shared_ptr<RecordedGraph> keeps_alive;  ///< While busy.
@@ -66,6 +67,10 @@ class RecordedGraph : public std::enable_shared_from_this<RecordedGraph> {
   /// A run that is not busy, reset: every counter at its in-degree. It is busy until `over`.
   GraphRun& prepare_run(TaskRef end);
   static void over(GraphRun& run) noexcept;
+  /// One node fewer is touched. The last one out ends the run: from then on its nodes may be used again or be gone.
+  static void leave(GraphRun& run) noexcept {
+    if (run.unfinished.fetch_sub(1, std::memory_order_acq_rel) == 1) over(run);
+  }
 
   std::vector<GraphDiagnostic> validate() const;
   std::string dot() const;

@@ -2,6 +2,7 @@
 #include "graph/task_node.hpp"
 
 #include "graph/datum.hpp"
+#include "graph/recorded_graph.hpp"
 
 namespace hocket {
 
@@ -53,8 +54,16 @@ void add_reference(TaskNode* node) noexcept {
 }
 
 void release_reference(TaskNode* node) noexcept {
+  if (node == nullptr) return;
+  // A node of a run of a graph lives in the run's array: what remains last is the run's own reference.
+  GraphRun* const run = node->static_successors.nodes != nullptr ? node->graph_run : nullptr;
   // Release: what this owner did with the node happens before its destruction; acquire: by the last one.
-  if (node != nullptr && node->references.fetch_sub(1, std::memory_order_acq_rel) == 1) delete node;
+  const std::uint32_t before = node->references.fetch_sub(1, std::memory_order_acq_rel);
+  if (run != nullptr && before == 2) {
+    RecordedGraph::leave(*run);
+  } else if (before == 1) {
+    delete node;
+  }
 }
 
 void mark_failed_by(TaskNode& node, TaskNode& culprit) noexcept {

@@ -117,11 +117,12 @@ class TaskNode {
   std::atomic<std::uint32_t> missing_operands{0};
   std::exception_ptr transfer_failure;  ///< Written under the memory manager's lock, before the last copy is over.
   std::exception_ptr error;             ///< The `TaskError` that waits throw; before `state` becomes Failed.
-  bool reported = false;                ///< Whether someone has been told; guarded by the engine's failure lock.
+  std::atomic<bool> reported{false};    ///< Whether the user has been told of `error`.
 
   // ---- placement; written by the one who claimed it ---------------------------------------------------------
   bool fast = false;       ///< Took the fast lane; set before it can be taken.
   bool by_policy = false;  ///< Was handed out by the policy.
+  bool in_policy = false;  ///< Is held by the policy; guarded by its lock.
   DeviceId device{};
   std::uint32_t worker = 0;
   Seconds ready_at{};

@@ -31,9 +31,17 @@ void Manager::destroy(DatumReplicas* replicas) {
   Manager& manager = replicas->manager();
   const std::lock_guard lock(manager.mutex_);
   for (const auto& replica : replicas->all())
-    if (replica->number != 0 && replica->memory != nullptr) manager.free_block(*replica);
+    if (replica->number != 0 && replica->memory != nullptr) manager.free_memory(*replica);
   manager.attached_.erase(replicas->home().datum);
   delete replicas;
+}
+
+std::vector<Datum*> Manager::attached() {
+  const std::lock_guard lock(mutex_);
+  std::vector<Datum*> data;
+  for (Datum* datum : attached_)
+    if (datum->try_add_reference()) data.push_back(datum);
+  return data;
 }
 
 void Manager::detach_all() noexcept {
@@ -65,9 +73,13 @@ void Manager::unpin(Replica& replica) noexcept {
 }
 
 void Manager::free_block(Replica& replica) noexcept {
-  Node& node = nodes_[index(replica.node)];
   DatumReplicas& replicas = *replica.datum->replicas;
   for (std::uint32_t i = 0; i < replicas.parts.size(); ++i) invalidate(replicas.parts[i].state, replica.number);
+  free_memory(replica);
+}
+
+void Manager::free_memory(Replica& replica) noexcept {
+  Node& node = nodes_[index(replica.node)];
   if (replica.node == kHostNode)
     std::free(replica.memory);
   else
@@ -258,8 +270,12 @@ void Manager::prefetch(TaskNode& task, const DeviceInfo& device, std::span<const
     replica.last_use = ++uses_;
     DatumReplicas& replicas = *operand.region->datum().replicas;
     const auto cover = replicas.parts.cover(operand.region->box(), operand.region->slot());
-    ensure(replicas, Parts(cover.begin(), cover.end()), &operand.region->box(), replica,
-           {nullptr, nullptr, TransferReason::Fetch, task.priority});
+    try {
+      ensure(replicas, Parts(cover.begin(), cover.end()), &operand.region->box(), replica,
+             {nullptr, nullptr, TransferReason::Fetch, task.priority});
+    } catch (const Error&) {
+      return;  // `acquire` will meet it again, and can report it
+    }
   }
 }
 

@@ -73,6 +73,8 @@ class Manager {
 
   /// Gives a new datum its replica in the host's memory.
   void attach(detail::Datum& datum);
+  /// The data that are attached, each with a reference that the caller releases.
+  std::vector<detail::Datum*> attached();
   /// Releases the replicas of every datum that still has some; nothing may run any more.
   void detach_all() noexcept;
 
@@ -136,6 +138,7 @@ class Manager {
   bool allocate(Replica& replica, bool may_evict);
   bool make_room(MemoryNodeId node, Bytes needed);
   void free_block(Replica& replica) noexcept;
+  void free_memory(Replica& replica) noexcept;
   void write_back(Replica& replica);
   bool clean(Replica& replica);
   void pin(Replica& replica) noexcept;

@@ -45,8 +45,36 @@ std::size_t Routes::KeyHash::operator()(const Key& key) const noexcept {
 const Route* Routes::find(const Place& from, const Place& to) {
   const Key key{from, to};
   auto known = found_.find(key);
-  if (known == found_.end()) known = found_.emplace(key, search(from, to)).first;
+  if (known == found_.end()) known = found_.emplace(key, from == to ? between_blocks(from) : search(from, to)).first;
   return known->second ? &*known->second : nullptr;
+}
+
+/// Between two blocks of one node in one format that hold different boxes: directly where the device can, else out to
+/// the host and back in.
+std::optional<Route> Routes::between_blocks(const Place& place) const {
+  Route route;
+  if (place.node == kHostNode) {
+    constexpr double kHostBytesPerSecond = 8e9;
+    route.hops.push_back({place, nullptr, kHostNode, CopyDirection::WithinDevice, std::nullopt});
+    route.seconds_per_byte = 1.0 / kHostBytesPerSecond;
+    return route;
+  }
+  Device& device = *machine_.node(place.node).device;
+  if (device.can_copy(CopyDirection::WithinDevice, place.format, place.format)) {
+    route.hops.push_back({place, &device, place.node, CopyDirection::WithinDevice, std::nullopt});
+    route.latency = device.properties().link_latency;
+    route.seconds_per_byte = 1.0 / device.properties().bytes_per_second;
+    return route;
+  }
+  const Place host{kHostNode, {place.format.element, Layout::RowMajor}};
+  std::optional<Route> out = search(place, host);
+  std::optional<Route> in = search(host, place);
+  if (!out || !in) return std::nullopt;
+  route = std::move(*out);
+  route.hops.insert(route.hops.end(), in->hops.begin(), in->hops.end());
+  route.latency += in->latency;
+  route.seconds_per_byte += in->seconds_per_byte;
+  return route;
 }
 
 /// Dijkstra's search. Vertices are made as they are met: on the host, the row-major formats that conversions reach;

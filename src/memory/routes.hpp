@@ -49,10 +49,12 @@ class Routes {
   explicit Routes(const platform::Machine& machine) : machine_(machine) {}
 
   /// The cheapest route for a block of a mebibyte, preferring, at any cost, one that loses no precision; null where
-  /// none exists. An empty route where both places are the same. The pointer stays valid.
+  /// none exists. Where both places are the same, the way from one block to another one there. The pointer
+  /// stays valid.
   const Route* find(const Place& from, const Place& to);
 
  private:
+  std::optional<Route> between_blocks(const Place& place) const;
   std::optional<Route> search(const Place& from, const Place& to) const;
 
   struct Key {

@@ -25,7 +25,7 @@ class OpenclEventTest : public ::testing::Test {
   void SetUp() override {
     const Discovery discovery = discover();
     if (discovery.devices.empty()) GTEST_SKIP() << discovery.trouble;
-    const cl_device_id id = discovery.devices.front().id;
+    cl_device_id id = discovery.devices.front().id;
     context_ = Owned<cl_context>(clCreateContext(nullptr, 1, &id, nullptr, nullptr, nullptr));
     ASSERT_TRUE(context_);
     for (cl_event& command : commands_) {
@@ -112,7 +112,7 @@ TEST_F(OpenclEventTest, SurvivesAWakerThatThrows) {
   });
   waker.watch(commands_[0]);
   waker.watch(commands_[1]);
-  for (const cl_event command : commands_) clSetUserEventStatus(command, CL_COMPLETE);
+  for (cl_event command : commands_) clSetUserEventStatus(command, CL_COMPLETE);
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(1);
   while (calls < 2 && std::chrono::steady_clock::now() < deadline)
     std::this_thread::sleep_for(std::chrono::microseconds(50));

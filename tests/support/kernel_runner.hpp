@@ -23,9 +23,7 @@ class KernelRunner {
   /// Runs one task on `arguments`: scalars, and arrays for data. Throws what the task throws.
   template <class... Ps, class... Args>
   void run(const Codelet<void(Ps...)>& codelet, Args&&... arguments) {
-    TaskOptions options;
-    options.on = kind_;
-    runtime_.submit(options, codelet, argument(arguments)...).get();
+    runtime_.submit({.on = kind_}, codelet, argument(arguments)...).get();
   }
 
   Runtime& runtime() { return runtime_; }
