@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "backends/device_kernels.hpp"
+#include "support/watchdog.hpp"
 
 namespace hocket::testing {
 namespace {
@@ -41,6 +42,9 @@ class DevicePair : public ::testing::TestWithParam<std::pair<std::string, std::s
     if (first() == second()) return step % 2 == 0 ? "toy:0" : "toy:1";
     return step % 2 == 0 ? first() : second();
   }
+
+ private:
+  Watchdog watchdog_;
 };
 
 TEST_P(DevicePair, PassesADatumToAndFroAHundredTimes) {
@@ -104,7 +108,9 @@ std::vector<std::pair<std::string, std::string>> pairs() {
 INSTANTIATE_TEST_SUITE_P(Of, DevicePair, ::testing::ValuesIn(pairs()),
                          [](const auto& info) { return info.param.first + "_" + info.param.second; });
 
-class DevicesTogether : public ::testing::TestWithParam<std::string> {};
+class DevicesTogether : public ::testing::TestWithParam<std::string> {
+  Watchdog watchdog_;
+};
 
 /// Random tasks, bound to a device or free, on random parts.
 TEST_P(DevicesTogether, ComputeWhatASequentialProgramDoes) {
