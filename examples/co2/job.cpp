@@ -28,7 +28,11 @@ namespace {
 
 using namespace co2;
 
-constexpr std::size_t kMonths = 12;
+/// Points of a curve in a year: monthly over the record, three times as many where the picture's detail shows
+/// them.
+constexpr std::size_t kPointsPerYear = 12;
+constexpr std::size_t kDensePointsPerYear = 36;
+constexpr double kDenseYears = 4;
 /// From this spacing on (in years) a series has no seasons to show, and is forecast year by year.
 constexpr double kYearlySpacing = 0.5;
 constexpr std::size_t kMostYears = 1000;
@@ -59,14 +63,25 @@ double median_spacing(const Series& series) {
   return *middle;
 }
 
-/// Times at which the fit is drawn: dense enough to show the seasons of a record of decades.
+/// Adds times from `begin` up to `end`, which is left out, about `per_year` a year within reason.
+void add_times(std::vector<double>& times, double begin, double end, std::size_t per_year) {
+  const double length = end - begin;
+  if (!(length > 0)) return;
+  const auto count =
+      static_cast<std::size_t>(std::clamp(length * static_cast<double>(per_year), 120.0, 1200.0));
+  for (std::size_t i = 0; i < count; ++i)
+    times.push_back(begin + length * static_cast<double>(i) / static_cast<double>(count));
+}
+
+/// Times at which the fit is drawn: dense enough to show the seasons.
 std::vector<double> fit_times(const Series& series) {
-  const double length = series.years.back() - series.years.front();
-  const auto count = static_cast<std::size_t>(std::clamp(length * kMonths, 240.0, 1200.0));
-  std::vector<double> times(count + 1);
-  for (std::size_t i = 0; i <= count; ++i) {
-    times[i] = series.years.front() + length * static_cast<double>(i) / static_cast<double>(count);
-  }
+  const double first = series.years.front();
+  const double last = series.years.back();
+  const double middle = std::max(first, last - kDenseYears);
+  std::vector<double> times;
+  add_times(times, first, middle, kPointsPerYear);
+  add_times(times, middle, last, kDensePointsPerYear);
+  times.push_back(last);
   return times;
 }
 
@@ -171,7 +186,9 @@ class Co2Job final : public Job {
  private:
   bool is_record() const { return csv_.empty(); }
   std::string unit() const { return is_record() ? " ppm" : ""; }
-  std::size_t points_per_year() const { return median_spacing(series_) < kYearlySpacing ? kMonths : 1; }
+  std::size_t points_per_year() const {
+    return median_spacing(series_) < kYearlySpacing ? kDensePointsPerYear : 1;
+  }
 
   /// One solve for both: the times of the fit, then those of the forecast.
   void predict(Regression& regression) {
@@ -286,11 +303,10 @@ class Co2Job final : public Job {
         {"Log-likelihood", fmt::format("{:.2f}", found_.log_likelihood)},
         {"Forecast " + iso_date(forecast_.years.back()),
          fmt::format("{} ± {}{}", show_value(mean), significant(2 * forecast_.deviation.back(), 2), unit())},
-        {"Time", show_seconds(report.makespan)},
+        {"Time, policy " + report.policy, show_seconds(report.makespan)},
         {"Rate", show_rate(report.flops, report.makespan)},
         {"Tasks", fmt::format("{}", report.tasks)},
-        {"Moved between memories", show_bytes(report.bytes_moved)},
-        {"Policy", report.policy}};
+        {"Moved between memories", show_bytes(report.bytes_moved)}};
     page.svg = svg_;
     page.tables = {device_table(report), link_table(report), forecast_table(), parameter_table()};
     if (!report.task_events.empty()) page.tables.insert(page.tables.begin() + 2, codelet_table(report));

@@ -24,9 +24,21 @@ const DeviceReport* find_device(const Report& report, DeviceId id) {
   return nullptr;
 }
 
-std::string device_name(const Report& report, DeviceId id) {
-  const DeviceReport* const device = find_device(report, id);
-  return device != nullptr ? device->name : fmt::format("device {}", index(id));
+/// The first word of a name such as "cpu:0 (AMD EPYC)": pages are narrow.
+std::string short_name(const DeviceReport& device) { return device.name.substr(0, device.name.find(" (")); }
+
+/// The names in full, for below a heading.
+std::string full_names(const Report& report) {
+  std::string names;
+  for (const DeviceReport& device : report.devices) {
+    if (device.name != short_name(device)) names += (names.empty() ? "" : "; ") + device.name;
+  }
+  return names.empty() ? names : names + ". ";
+}
+
+/// A lane of its own for each worker of a device.
+std::string lane_name(const DeviceReport& device, std::uint32_t worker) {
+  return device.workers > 1 ? fmt::format("{}, worker {}", short_name(device), worker) : short_name(device);
 }
 
 /// One bar for each run of neighbours of a kind in a lane that are shorter than `grain` and nearer than that.
@@ -77,7 +89,8 @@ std::string show_rate(double flops, Seconds time) {
 Table device_table(const Report& report) {
   Table table{
       "Devices",
-      "Busy is the sum over a device's workers; in use is its share of the makespan times the workers.",
+      full_names(report) +
+          "Busy is the sum over a device's workers; in use is its share of the makespan times the workers.",
       {"Device", "Tasks", "Share of work", "Busy", "In use", "Rate while busy"},
       {}};
   bool is_emulated = false;
@@ -87,7 +100,7 @@ Table device_table(const Report& report) {
     table.note += " Modelled is the time that the hardware behind an emulated device would have taken.";
   }
   for (const DeviceReport& device : report.devices) {
-    table.rows.push_back({device.name, fmt::format("{}", device.tasks),
+    table.rows.push_back({short_name(device), fmt::format("{}", device.tasks),
                           show_share(device.flops, report.flops), show_seconds(device.busy),
                           show_share(device.busy.count, report.makespan.count * std::max(device.workers, 1u)),
                           show_rate(device.flops, device.busy)});
@@ -135,9 +148,9 @@ Table codelet_table(const Report& report) {
 std::vector<TimelineBar> timeline(const Report& report, std::size_t most) {
   std::vector<TimelineBar> bars;
   for (const TaskEvent& event : report.task_events) {
-    std::string lane = device_name(report, event.device);
     const DeviceReport* const device = find_device(report, event.device);
-    if (device != nullptr && device->workers > 1) lane += fmt::format(", worker {}", event.worker);
+    std::string lane =
+        device != nullptr ? lane_name(*device, event.worker) : fmt::format("device {}", index(event.device));
     bars.push_back({std::move(lane), event.name, event.begin.count, event.end.count, event.codelet});
   }
   for (const TransferEvent& event : report.transfer_events) {
@@ -150,8 +163,7 @@ std::vector<TimelineBar> timeline(const Report& report, std::size_t most) {
   std::map<std::string, std::size_t> order;
   for (const DeviceReport& device : report.devices) {
     for (std::uint32_t worker = 0; worker < std::max(device.workers, 1u); ++worker) {
-      order.emplace(device.workers > 1 ? fmt::format("{}, worker {}", device.name, worker) : device.name,
-                    order.size());
+      order.emplace(lane_name(device, worker), order.size());
     }
   }
   for (const TimelineBar& bar : bars) order.emplace(bar.lane, order.size());

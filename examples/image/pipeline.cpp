@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <hocket/kernels.hpp>
+#include <hocket/opencl.hpp>
 #include <hocket/pim.hpp>
 #include <span>
 
@@ -154,10 +155,12 @@ PipelineResult run_pipeline(Runtime& runtime, const Picture& picture, const Pipe
   result.blurred = result.sharpened = picture;
   result.before.resize(picture.planes.size());
   result.after.resize(picture.planes.size());
+  // The last handle of borrowed data waits for the tasks that use it, so these stay until all is submitted.
+  std::vector<Data<const float, 2>> planes;
   std::vector<TileWork> all;
   for (std::size_t p = 0; p < picture.planes.size(); ++p) {
-    const auto plane = runtime.data(picture.planes[p].data(), {picture.height, picture.width},
-                                    {.name = "plane " + std::to_string(p)});
+    planes.push_back(runtime.data(picture.planes[p].data(), {picture.height, picture.width},
+                                  {.name = "plane " + std::to_string(p)}));
     for (std::size_t i = 0; i * options.tile < picture.height; ++i)
       for (std::size_t j = 0; j * options.tile < picture.width; ++j) {
         TileWork work{p,
@@ -167,7 +170,7 @@ PipelineResult run_pipeline(Runtime& runtime, const Picture& picture, const Pipe
                       {},
                       {},
                       {}};
-        all.push_back(submit_tile(runtime, plane, stencil, options, std::move(work)));
+        all.push_back(submit_tile(runtime, planes[p], stencil, options, std::move(work)));
       }
   }
   for (std::size_t done = 0; done < all.size(); ++done) {

@@ -214,6 +214,11 @@ void Engine::submit_node(TaskNode& task, std::uint64_t admitted, std::span<const
   if (TaskNode* const parent = CpuWorkers::current_task(); parent != nullptr && parent->engine == this) {
     add_reference(parent);
     task.parent = parent;
+    // Before `infer` publishes the task: from then on others may walk its predecessors.
+    for (const Task& earlier : after) {
+      add_reference(earlier.node());
+      task.extra().predecessors.push_back(earlier.node());
+    }
   }
   // From here on nothing throws but `infer`, which then has had no effect.
   lifecycle_.active.fetch_add(1, std::memory_order_relaxed);  // the submission itself
@@ -225,11 +230,7 @@ void Engine::submit_node(TaskNode& task, std::uint64_t admitted, std::span<const
   }
   if (task.parent != nullptr) task.parent->live_children.fetch_add(1, std::memory_order_relaxed);
   if (task.kind == TaskKind::Kernel) lifecycle_.outstanding.fetch_add(1, std::memory_order_relaxed);
-  for (const Task& earlier : after) {
-    if (!add_dependency(*earlier.node(), task, true) || task.parent == nullptr) continue;
-    add_reference(earlier.node());
-    task.extra().predecessors.push_back(earlier.node());
-  }
+  for (const Task& earlier : after) add_dependency(*earlier.node(), task, true);
   lifecycle_.submitted(task);
   lifecycle_.active.fetch_sub(1, std::memory_order_relaxed);
 }

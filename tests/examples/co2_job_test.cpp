@@ -393,13 +393,13 @@ Report traced() {
   Report report;
   DeviceReport processor;
   processor.kind = "cpu";
-  processor.name = "a processor";
+  processor.name = "cpu:0 (a processor)";
   processor.workers = 2;
   processor.flops = 3e9;
   DeviceReport emulator;
   emulator.id = DeviceId{1};
   emulator.kind = "pim";
-  emulator.name = "an emulator";
+  emulator.name = "pim:0";
   emulator.modelled = Seconds{0.5};
   emulator.flops = 1e9;
   report.devices = {processor, emulator};
@@ -424,7 +424,8 @@ Report traced() {
 TEST(Co2RunSummary, GivesEachDeviceItsShareOfTheWork) {
   const Table table = device_table(traced());
   ASSERT_EQ(table.rows.size(), 2U);
-  EXPECT_EQ(table.rows[0][0], "a processor");
+  EXPECT_EQ(table.rows[0][0], "cpu:0");
+  EXPECT_NE(table.note.find("a processor"), std::string::npos);
   EXPECT_EQ(table.rows[0][2], "75.0 %");
   EXPECT_EQ(table.rows[1][2], "25.0 %");
   EXPECT_EQ(table.columns.back(), "Modelled");
@@ -448,7 +449,7 @@ TEST(Co2RunSummary, RanksKernelsByTheirTime) {
 TEST(Co2RunSummary, DrawsEveryEventWhereTheyAreFew) {
   const auto bars = timeline(traced(), 5000);
   EXPECT_EQ(bars.size(), 1001U);
-  EXPECT_EQ(bars.front().lane, "a processor, worker 0");
+  EXPECT_EQ(bars.front().lane, "cpu:0, worker 0");
   EXPECT_EQ(bars.back().lane, "host → pim:0");
   EXPECT_EQ(bars.back().kind, "copy");
 }
@@ -459,7 +460,7 @@ TEST(Co2RunSummary, MergesShortNeighboursOfAKindWhereEventsAreMany) {
   double covered = 0;
   bool has_rare = false;
   for (const auto& bar : bars) {
-    if (bar.lane == "a processor, worker 0") covered += bar.end_seconds - bar.begin_seconds;
+    if (bar.lane == "cpu:0, worker 0") covered += bar.end_seconds - bar.begin_seconds;
     has_rare = has_rare || bar.kind == "rare";
   }
   EXPECT_NEAR(covered, 1.0, 0.02);

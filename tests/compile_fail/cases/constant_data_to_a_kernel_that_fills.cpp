@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
+// expect: hocket: the kernel writes this argument, but its data is read-only (Data<const T>)
+#include <hocket/hocket.hpp>
+
+void use(hocket::Runtime& runtime, const hocket::Data<const float>& x) {
+  runtime.submit({.priority = 1}, hocket::cpu([](hocket::Out<float>) {}), x);
+}
