@@ -55,6 +55,7 @@ PimDevice::PimDevice(const Configuration& configuration)
   properties_.bytes_per_second = kEmulatorBytesPerSecond;
   properties_.link_bytes_per_second = kEmulatorLinkBytesPerSecond;
   properties_.emulated = true;
+  properties_.on_request_only = true;
 }
 
 PimDevice::~PimDevice() = default;

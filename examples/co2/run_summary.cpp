@@ -87,12 +87,12 @@ std::string show_rate(double flops, Seconds time) {
 }
 
 Table device_table(const Report& report) {
-  Table table{
-      "Devices",
-      full_names(report) +
-          "Busy is the sum over a device's workers; in use is its share of the makespan times the workers.",
-      {"Device", "Tasks", "Share of work", "Busy", "In use", "Rate while busy"},
-      {}};
+  Table table{"Devices",
+              full_names(report) +
+                  "Busy is the sum over a device's workers; in use is its share of the makespan times the "
+                  "workers; GFLOP/s while busy.",
+              {"Device", "Tasks", "Share of work", "Busy", "In use", "GFLOP/s"},
+              {}};
   bool is_emulated = false;
   for (const DeviceReport& device : report.devices) is_emulated = is_emulated || device.modelled.has_value();
   if (is_emulated) {
@@ -100,10 +100,11 @@ Table device_table(const Report& report) {
     table.note += " Modelled is the time that the hardware behind an emulated device would have taken.";
   }
   for (const DeviceReport& device : report.devices) {
-    table.rows.push_back({short_name(device), fmt::format("{}", device.tasks),
-                          show_share(device.flops, report.flops), show_seconds(device.busy),
-                          show_share(device.busy.count, report.makespan.count * std::max(device.workers, 1u)),
-                          show_rate(device.flops, device.busy)});
+    table.rows.push_back(
+        {short_name(device), fmt::format("{}", device.tasks), show_share(device.flops, report.flops),
+         show_seconds(device.busy),
+         show_share(device.busy.count, report.makespan.count * std::max(device.workers, 1u)),
+         device.busy.count > 0 ? significant(device.flops / device.busy.count / 1e9, 3) : std::string("–")});
     if (is_emulated)
       table.rows.back().push_back(device.modelled ? show_seconds(*device.modelled) : std::string("–"));
   }

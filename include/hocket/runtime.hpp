@@ -176,6 +176,13 @@ class Runtime final : public Submitter {
     return HostView<T, Rank>(begin_access(data.handle(), Access::ReadWrite), data.handle());
   }
 
+  /// The same for writing all of it anew: nothing is fetched, and what a failed task spoilt is mended.
+  template <class T, std::size_t Rank>
+  HostView<T, Rank> overwrite(const Data<T, Rank>& data) {
+    static_assert(!std::is_const_v<T>, "hocket: this data is read-only (Data<const T>)");
+    return HostView<T, Rank>(begin_access(data.handle(), Access::Write), data.handle());
+  }
+
   // ---- tasks ---------------------------------------------------------------------------------------------
 
   Task submit_packed(const std::shared_ptr<const detail::CodeletCore>& codelet, TaskOptions&& options,

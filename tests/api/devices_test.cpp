@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include <hocket/pim.hpp>
+
 #include "support/gate.hpp"
 #include "support/runtimes.hpp"
 #include "support/watchdog.hpp"
@@ -322,10 +324,17 @@ TEST_P(DeviceSubsets, GiveTheRightResultOrNameTheCodeletAndTheDevices) {
     const std::string message = message_of<NoEligibleDevice>([&] { runtime.submit(codelet, 2, data); });
     EXPECT_TRUE(holds(message, {"'" + codelet.name() + "'"}));
     for (int i = 0; i < 3; ++i) {
-      if (has(i)) EXPECT_TRUE(holds(message, {std::string(kKinds[i]) + ":0"}));
-      if ((kinds >> i & 1) != 0) EXPECT_TRUE(holds(message, {kKinds[i]}));
+      const std::string kind = kKinds[i];
+      if (has(i)) {
+        EXPECT_TRUE(holds(message, {kind + ":0"}));
+      }
+      if ((kinds >> i & 1) != 0) {
+        EXPECT_TRUE(holds(message, {kind}));
+      }
     }
-    if (GetParam() == 0) EXPECT_TRUE(holds(message, {"devices: none"}));
+    if (GetParam() == 0) {
+      EXPECT_TRUE(holds(message, {"devices: none"}));
+    }
   }
 }
 

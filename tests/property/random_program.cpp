@@ -58,7 +58,7 @@ Step random_step(Engine& engine, const Program& program, bool failures, bool ins
   } else if (!inside && dice < 25) {
     step.kind = StepKind::ReadCheck;
   } else if (!inside && dice < 30) {
-    step.kind = StepKind::HostWrite;
+    step.kind = chance(engine, 50) ? StepKind::HostWrite : StepKind::HostOverwrite;
   } else if (!inside && dice < 36) {
     step.kind = StepKind::GraphTwice;
     const std::size_t count = between(engine, 1, 6);
@@ -210,6 +210,7 @@ bool Reference::execute(const Step& step) {
       else
         set(step.to, step.seed);
       break;
+    case StepKind::HostOverwrite: set(step.to, step.seed); break;
     case StepKind::GraphTwice:
       for (int run = 0; run < 2; ++run) {
         if (graph_reads_spoilt(step.inner)) {

@@ -25,7 +25,7 @@ struct Part {
   std::size_t columns = 0;
 };
 
-enum class StepKind { Make, Stir, Fail, ReadCheck, HostWrite, GraphTwice };
+enum class StepKind { Make, Stir, Fail, ReadCheck, HostWrite, HostOverwrite, GraphTwice };
 
 struct Step {
   StepKind kind = StepKind::Make;

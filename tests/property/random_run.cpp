@@ -75,14 +75,13 @@ class Arrays {
   }
 
   void host_write(const Step& step) const {
+    const bool anew = step.kind == StepKind::HostOverwrite;
+    const auto fill = [&](Word& value, std::size_t i) { value = made(step.seed, i); };
     try {
-      if (is_line(step.to)) {
-        const auto view = runtime_.write(line(step.to));
-        each(view, [&](Word& value, std::size_t i) { value = made(step.seed, i); });
-      } else {
-        const auto view = runtime_.write(grid(step.to));
-        each(view, [&](Word& value, std::size_t i) { value = made(step.seed, i); });
-      }
+      if (is_line(step.to))
+        each(anew ? runtime_.overwrite(line(step.to)) : runtime_.write(line(step.to)), fill);
+      else
+        each(anew ? runtime_.overwrite(grid(step.to)) : runtime_.write(grid(step.to)), fill);
     } catch (const TaskError&) {  // spoilt: the reference leaves it so
     }
   }
@@ -135,7 +134,8 @@ std::string run_and_compare(Runtime& runtime, const Program& program) {
       case StepKind::ReadCheck:
         if (const std::string error = arrays.compare(reference, step.to); !error.empty()) return error;
         break;
-      case StepKind::HostWrite: arrays.host_write(step); break;
+      case StepKind::HostWrite:
+      case StepKind::HostOverwrite: arrays.host_write(step); break;
       case StepKind::GraphTwice: {
         const Graph graph = runtime.record([&](Graph& recording) {
           for (const Step& inner : step.inner) {
