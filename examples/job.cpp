@@ -111,16 +111,16 @@ int run_checked(Job& job, const CommonOptions& options) {
 
 void add_job_options(CLI::App& app, Job& job, CommonOptions& options) {
   app.add_option("--size", options.size, "Size of the problem, in elements along a dimension")
-      ->check(CLI::Validator(positive_number, "N"))
-      ->type_name("");
+      ->check(CLI::Validator(positive_number, ""))
+      ->type_name("N");
   app.add_option("--tile", options.tile, "Size of a tile along a dimension")
-      ->check(CLI::Validator(positive_number, "B"))
-      ->type_name("");
+      ->check(CLI::Validator(positive_number, ""))
+      ->type_name("B");
   app.add_option("--policy", options.policy,
                  fmt::format("Scheduling policy: {} (default: HOCKET_POLICY, or by the devices)",
                              fmt::join(policy_names(), ", ")))
-      ->check(CLI::Validator(known_policy, "POLICY"))
-      ->type_name("");
+      ->check(CLI::Validator(known_policy, ""))
+      ->type_name("POLICY");
   app.add_option("--devices", options.devices,
                  "Devices, for example cpu:2,opencl,pim:64 (default: HOCKET_DEVICES, or all real ones); see "
                  "`hocket devices`")

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The cores of this machine as one device that computes in the host's memory. The engine's own worker threads run
 /// the kernels; this backend says how many there are and where to pin them.
-#include <charconv>
-#include <thread>
-
-#include <hwloc.h>
 #include <fmt/format.h>
+#include <hwloc.h>
 
+#include <charconv>
 #include <hocket/backend.hpp>
 #include <hocket/codelet.hpp>
+#include <thread>
 
 namespace hocket {
 namespace {
@@ -105,17 +104,17 @@ class CpuBackend final : public Backend {
   std::vector<std::unique_ptr<Device>> open(std::string_view specification) override {
     const Topology topology;
     const std::vector<std::uint32_t> cores = topology.cores();
-    std::uint32_t workers =
-        cores.empty() ? std::max(1U, std::thread::hardware_concurrency()) : static_cast<std::uint32_t>(cores.size());
+    std::uint32_t workers = cores.empty() ? std::max(1U, std::thread::hardware_concurrency())
+                                          : static_cast<std::uint32_t>(cores.size());
     const auto available = workers;
     if (!specification.empty()) {
       const char* const end = specification.data() + specification.size();
       const auto [rest, error] = std::from_chars(specification.data(), end, workers);
       constexpr std::uint32_t kMost = 1024;
       if (error != std::errc() || rest != end || workers == 0 || workers > kMost)
-        throw InvalidArgument(fmt::format(
-            "device specification 'cpu:{}': write the number of workers, 1 to {}, as in cpu:2", specification,
-            kMost));
+        throw InvalidArgument(
+            fmt::format("device specification 'cpu:{}': write the number of workers, 1 to {}, as in cpu:2",
+                        specification, kMost));
     }
     DeviceProperties properties;
     properties.kind = "cpu";
@@ -131,8 +130,7 @@ class CpuBackend final : public Backend {
     properties.flops_per_second = 20e9;
     properties.bytes_per_second = 8e9;
     // More workers than cores: the system places them, since pinning two to one core while another idles is worse.
-    if (workers <= cores.size())
-      properties.worker_cpus.assign(cores.begin(), cores.begin() + workers);
+    if (workers <= cores.size()) properties.worker_cpus.assign(cores.begin(), cores.begin() + workers);
     std::vector<std::unique_ptr<Device>> devices;
     devices.push_back(std::make_unique<CpuDevice>(std::move(properties)));
     return devices;

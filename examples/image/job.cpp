@@ -21,6 +21,7 @@ using namespace image;
 
 constexpr std::size_t kDefaultSize = 768;
 constexpr std::size_t kMostRadius = 50;
+constexpr float kMostAmount = 100.0F;
 
 struct Statistics {
   double mean = 0.0;
@@ -67,13 +68,14 @@ class ImageJob final : public Job {
     app.add_option("--amount", options_.amount,
                    "Of the sharpening: how much of what the blur takes away is added")
         ->type_name("X")
-        ->check(CLI::Range(-100.0, 100.0))
         ->capture_default_str();
   }
 
   JobResult run(Runtime& runtime, const CommonOptions& options, const Progress& progress) override {
     if (!input_.empty() && options.size != 0)
       throw InvalidArgument("--size is of the synthetic picture; leave it out with --input");
+    if (!(std::abs(options_.amount) <= kMostAmount))  // nor a NaN
+      throw InvalidArgument(fmt::format("--amount must lie between -{0} and {0}", kMostAmount));
     const std::size_t size = options.size == 0 ? kDefaultSize : options.size;
     const Picture picture = input_.empty() ? synthetic_picture(size) : read_picture(input_);
     PipelineOptions pipeline = options_;

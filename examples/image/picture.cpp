@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <hocket/error.hpp>
 #include <iterator>
@@ -184,6 +185,8 @@ Picture decode(std::string_view bytes, const std::string& name) {
 }
 
 Picture read_picture(const std::string& path) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) bad(path, "is a folder, not a picture");
   std::ifstream file(path, std::ios::binary);
   if (!file) bad(path, fmt::format("cannot be opened: {}", std::strerror(errno)));
   const std::string bytes{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};

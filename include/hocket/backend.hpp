@@ -18,16 +18,15 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <hocket/error.hpp>
+#include <hocket/format.hpp>
+#include <hocket/types.hpp>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include <hocket/error.hpp>
-#include <hocket/format.hpp>
-#include <hocket/types.hpp>
 
 namespace hocket {
 
@@ -39,11 +38,11 @@ constexpr bool writes(Access access) noexcept { return access != Access::Read; }
 
 /// What a codelet says about one parameter of its kernels.
 struct Parameter {
-  bool is_data = false;           ///< A view of data; otherwise a scalar passed by value.
-  Access access = Access::Read;   ///< Data only.
-  ElementType element;            ///< Type of an element, or of the scalar.
-  std::uint8_t rank = 0;          ///< Data only.
-  std::uint32_t alignment = 1;    ///< Scalars only: alignment in bytes.
+  bool is_data = false;          ///< A view of data; otherwise a scalar passed by value.
+  Access access = Access::Read;  ///< Data only.
+  ElementType element;           ///< Type of an element, or of the scalar.
+  std::uint8_t rank = 0;         ///< Data only.
+  std::uint32_t alignment = 1;   ///< Scalars only: alignment in bytes.
 };
 
 /// One memory block on one node that holds a box of a datum in one format.
@@ -138,13 +137,13 @@ struct DeviceProperties {
   std::string kind;  ///< "cpu", "opencl", "pim", ... as in `Backend::kind()`.
   std::string name;  ///< Model name for people, e.g. "AMD EPYC (2 cores)".
   Execution execution = Execution::Asynchronous;
-  std::uint32_t units = 1;        ///< Cores, compute units, DPUs.
-  std::uint32_t concurrency = 1;  ///< Tasks that truly run at the same time (CPU: workers).
-  std::uint32_t in_flight = 4;    ///< Tasks that the engine keeps queued on it (asynchronous devices).
-  bool host_memory = false;       ///< Computes in the host's memory; allocate and copy are never called.
-  Bytes memory{};                 ///< Capacity of its memory node.
-  double flops_per_second = 1e9;  ///< Nominal double-precision rate of one task on the wall clock.
-  double bytes_per_second = 1e9;  ///< Nominal memory bandwidth of one task on the wall clock.
+  std::uint32_t units = 1;             ///< Cores, compute units, DPUs.
+  std::uint32_t concurrency = 1;       ///< Tasks that truly run at the same time (CPU: workers).
+  std::uint32_t in_flight = 4;         ///< Tasks that the engine keeps queued on it (asynchronous devices).
+  bool host_memory = false;            ///< Computes in the host's memory; allocate and copy are never called.
+  Bytes memory{};                      ///< Capacity of its memory node.
+  double flops_per_second = 1e9;       ///< Nominal double-precision rate of one task on the wall clock.
+  double bytes_per_second = 1e9;       ///< Nominal memory bandwidth of one task on the wall clock.
   double link_bytes_per_second = 1e9;  ///< Between host and device, each way.
   Seconds link_latency{20e-6};
   bool emulated = false;  ///< Results are real; times on real hardware are modelled (`Event::modelled`).
@@ -177,15 +176,10 @@ class Device {
   }
   /// Whether the device can hold data in that format.
   virtual bool can_hold(Format format) const { return format.layout == Layout::RowMajor; }
-  /// Whether `copy` can do it, converting where the formats differ.
+  /// Whether `copy` can do it, for any box of a buffer, converting where the formats differ.
   virtual bool can_copy(CopyDirection direction, Format from, Format to) const {
     (void)direction;
     return from == to && from.layout == Layout::RowMajor;
-  }
-  /// Whether a copy may cover a part of a buffer in that format, rather than the whole.
-  virtual bool can_copy_parts(Format format) const {
-    (void)format;
-    return true;
   }
   /// What `allocate` would take from the capacity of the memory node.
   virtual Bytes footprint(const Shape& shape, Format format) const {

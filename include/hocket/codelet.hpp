@@ -9,6 +9,8 @@
 
 #include <array>
 #include <functional>
+#include <hocket/backend.hpp>
+#include <hocket/view.hpp>
 #include <memory>
 #include <optional>
 #include <span>
@@ -16,9 +18,6 @@
 #include <type_traits>
 #include <utility>
 #include <vector>
-
-#include <hocket/backend.hpp>
-#include <hocket/view.hpp>
 
 namespace hocket {
 
@@ -78,8 +77,7 @@ struct ViewTraits {
   }
 };
 template <class T, std::size_t Rank>
-struct ParameterTraits<View<const T, Rank>>
-    : ViewTraits<View<const T, Rank>, const T, Rank, Access::Read> {};
+struct ParameterTraits<View<const T, Rank>> : ViewTraits<View<const T, Rank>, const T, Rank, Access::Read> {};
 template <class T, std::size_t Rank>
 struct ParameterTraits<View<T, Rank>> : ViewTraits<View<T, Rank>, T, Rank, Access::ReadWrite> {};
 template <class T, std::size_t Rank>
@@ -149,8 +147,9 @@ constexpr bool check_variant_parameter() {
                 "hocket: this variant takes a scalar where the codelet takes data, or the reverse");
   if constexpr (D::is_data && A::is_data) {
     static_assert(D::rank == A::rank, "hocket: this variant's view has another rank than the codelet's");
-    static_assert(D::access == A::access,
-                  "hocket: this variant uses a parameter otherwise than the codelet (read, write, read-write)");
+    static_assert(
+        D::access == A::access,
+        "hocket: this variant uses a parameter otherwise than the codelet (read, write, read-write)");
   } else if constexpr (!D::is_data && !A::is_data) {
     static_assert(std::is_same_v<Declared, Actual>,
                   "hocket: this variant's scalar has another type than the codelet's");
@@ -165,8 +164,7 @@ struct CheckVariant<ParameterList<Ds...>, ParameterList<As...>> {
   static constexpr bool check() {
     static_assert(sizeof...(Ds) == sizeof...(As),
                   "hocket: this variant takes another number of arguments than the codelet");
-    if constexpr (sizeof...(Ds) == sizeof...(As))
-      check_all(std::index_sequence_for<Ds...>{});
+    if constexpr (sizeof...(Ds) == sizeof...(As)) check_all(std::index_sequence_for<Ds...>{});
     return true;
   }
   template <std::size_t... Indices>
@@ -204,7 +202,7 @@ class CpuVariantOf<F, ParameterList<Ps...>> final : public CpuVariant {
  private:
   template <std::size_t... Indices>
   void call([[maybe_unused]] std::span<const Argument> arguments, std::index_sequence<Indices...>) const {
-    std::as_const(*function_)(ParameterTraits<Ps>::unpack(arguments[Indices])...);
+    std::as_const (*function_)(ParameterTraits<Ps>::unpack(arguments[Indices])...);
   }
   mutable std::optional<F> function_;
 };

@@ -15,13 +15,12 @@
 
 #include <array>
 #include <cstddef>
+#include <hocket/format.hpp>
+#include <hocket/view.hpp>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
-
-#include <hocket/format.hpp>
-#include <hocket/view.hpp>
 
 namespace hocket {
 
@@ -93,8 +92,8 @@ class Data {
   /// Throws `InvalidArgument` for a tile extent of 0. Costs time in proportion to the number of tiles; cutting
   /// the same way again finds the same tiles.
   template <class... Extents>
-    requires(sizeof...(Extents) == Rank)
-  Tiles<T, Rank> tiles(Extents... tile) const;
+  requires(sizeof...(Extents) == Rank) Tiles<T, Rank> tiles(Extents... tile)
+  const;
 
   /// The box of `extents` elements that starts at `offset`. Throws `InvalidArgument` where it does not lie within
   /// this one or is empty.
@@ -132,8 +131,7 @@ class Tiles {
 
   /// The tile at these indices; throws `std::out_of_range` (through `vector::at`) past the last one.
   template <class... Indices>
-    requires(sizeof...(Indices) == Rank)
-  const Data<T, Rank>& operator()(Indices... indices) const {
+  requires(sizeof...(Indices) == Rank) const Data<T, Rank>& operator()(Indices... indices) const {
     const std::array<std::size_t, Rank> at{static_cast<std::size_t>(indices)...};
     std::size_t position = 0;
     for (std::size_t d = 0; d < Rank; ++d)
@@ -151,8 +149,8 @@ class Tiles {
 
 template <class T, std::size_t Rank>
 template <class... Extents>
-  requires(sizeof...(Extents) == Rank)
-Tiles<T, Rank> Data<T, Rank>::tiles(Extents... tile) const {
+requires(sizeof...(Extents) == Rank) Tiles<T, Rank> Data<T, Rank>::tiles(Extents... tile)
+const {
   const std::array<std::size_t, Rank> sizes{static_cast<std::size_t>(tile)...};
   std::array<std::size_t, kMaxRank> padded{1, 1, 1, 1};
   std::array<std::size_t, Rank> counts{};

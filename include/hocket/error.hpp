@@ -4,10 +4,9 @@
 
 #include <cstdint>
 #include <exception>
+#include <hocket/source_location.hpp>
 #include <stdexcept>
 #include <string>
-
-#include <hocket/source_location.hpp>
 
 namespace hocket {
 

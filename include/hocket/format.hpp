@@ -7,10 +7,9 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <hocket/types.hpp>
 #include <string>
 #include <type_traits>
-
-#include <hocket/types.hpp>
 
 namespace hocket {
 
@@ -22,9 +21,7 @@ struct Shape {
   std::array<std::size_t, kMaxRank> extent{1, 1, 1, 1};
   std::uint8_t rank = 1;
 
-  constexpr std::size_t elements() const noexcept {
-    return extent[0] * extent[1] * extent[2] * extent[3];
-  }
+  constexpr std::size_t elements() const noexcept { return extent[0] * extent[1] * extent[2] * extent[3]; }
   friend constexpr bool operator==(const Shape&, const Shape&) noexcept = default;
 };
 
@@ -121,10 +118,10 @@ struct Format {
   friend constexpr bool operator==(Format, Format) noexcept = default;
 };
 
-std::string to_string(ElementType type);   ///< "f64", "bf16", "i32", "u8", "opaque(24 bytes)".
-std::string to_string(Layout layout);      ///< "row-major", "bank-interleaved", ...
-std::string to_string(Format format);      ///< "f32 row-major".
-std::string to_string(const Shape& shape); ///< "100 x 20".
-std::string to_string(const Box& box);     ///< "[0:100, 20:40]".
+std::string to_string(ElementType type);    ///< "f64", "bf16", "i32", "u8", "opaque(24 bytes)".
+std::string to_string(Layout layout);       ///< "row-major", "bank-interleaved", ...
+std::string to_string(Format format);       ///< "f32 row-major".
+std::string to_string(const Shape& shape);  ///< "100 x 20".
+std::string to_string(const Box& box);      ///< "[0:100, 20:40]".
 
 }  // namespace hocket

@@ -4,14 +4,13 @@
 #pragma once
 
 #include <cstddef>
+#include <hocket/problem.hpp>
+#include <hocket/submit.hpp>
 #include <memory>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
-
-#include <hocket/problem.hpp>
-#include <hocket/submit.hpp>
 
 namespace hocket {
 

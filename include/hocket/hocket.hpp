@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// All of the public API that a program needs. DPU programs for PIM devices are in <hocket/pim.hpp>, the bundled
-/// kernels in <hocket/kernels.hpp>.
+/// All of the public API that a program needs. The bundled kernels are in <hocket/kernels.hpp>.
 #pragma once
 
 #include <hocket/codelet.hpp>
@@ -8,6 +7,9 @@
 #include <hocket/error.hpp>
 #include <hocket/graph.hpp>
 #include <hocket/opencl.hpp>
+#include <hocket/pim.hpp>
+#include <hocket/policy.hpp>
+#include <hocket/problem.hpp>
 #include <hocket/report.hpp>
 #include <hocket/runtime.hpp>
 #include <hocket/task.hpp>

@@ -8,14 +8,13 @@
 #pragma once
 
 #include <cstdint>
+#include <hocket/types.hpp>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include <hocket/types.hpp>
 
 namespace hocket {
 
@@ -28,10 +27,10 @@ enum class ReadyTaskId : std::uint64_t {};
 /// A device that can run the task, with what it would cost.
 struct Candidate {
   DeviceId device{};
-  Seconds execution{};     ///< Predicted.
-  Seconds transfer{};      ///< Predicted, to bring the operands that are missing there.
-  Bytes missing{};         ///< Size of these operands.
-  bool measured = false;   ///< The prediction rests on measurements rather than on nominal speeds.
+  Seconds execution{};    ///< Predicted.
+  Seconds transfer{};     ///< Predicted, to bring the operands that are missing there.
+  Bytes missing{};        ///< Size of these operands.
+  bool measured = false;  ///< The prediction rests on measurements rather than on nominal speeds.
 };
 
 struct ReadyTask {

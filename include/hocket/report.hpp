@@ -5,12 +5,11 @@
 #pragma once
 
 #include <cstdint>
+#include <hocket/backend.hpp>
+#include <hocket/types.hpp>
 #include <optional>
 #include <string>
 #include <vector>
-
-#include <hocket/backend.hpp>
-#include <hocket/types.hpp>
 
 namespace hocket {
 
@@ -60,9 +59,9 @@ struct TransferEvent {
 };
 
 struct Report {
-  Seconds begin{};  ///< Start of the period: of the runtime, or the last `Runtime::reset_report()`.
-  Seconds end{};    ///< When the report was taken.
-  Seconds makespan{};  ///< From the first start of a task in the period to the last end.
+  Seconds begin{};          ///< Start of the period: of the runtime, or the last `Runtime::reset_report()`.
+  Seconds end{};            ///< When the report was taken.
+  Seconds makespan{};       ///< From the first start of a task in the period to the last end.
   std::uint64_t tasks = 0;  ///< Done in the period.
   std::uint64_t failed = 0;
   std::uint64_t cancelled = 0;

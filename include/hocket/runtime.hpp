@@ -6,6 +6,12 @@
 #include <concepts>
 #include <cstddef>
 #include <functional>
+#include <hocket/backend.hpp>
+#include <hocket/data.hpp>
+#include <hocket/graph.hpp>
+#include <hocket/policy.hpp>
+#include <hocket/report.hpp>
+#include <hocket/submit.hpp>
 #include <memory>
 #include <optional>
 #include <span>
@@ -13,13 +19,6 @@
 #include <string_view>
 #include <utility>
 #include <vector>
-
-#include <hocket/backend.hpp>
-#include <hocket/data.hpp>
-#include <hocket/graph.hpp>
-#include <hocket/policy.hpp>
-#include <hocket/report.hpp>
-#include <hocket/submit.hpp>
 
 namespace hocket {
 
@@ -227,7 +226,8 @@ class Runtime final : public Submitter {
   }
   static std::optional<Strides> dense() noexcept { return std::nullopt; }
   detail::DataHandle borrow(const void* memory, ElementType element, const Shape& shape,
-                            const std::optional<Strides>& strides, const DataOptions& options, bool read_only);
+                            const std::optional<Strides>& strides, const DataOptions& options,
+                            bool read_only);
   detail::DataHandle own(ElementType element, const Shape& shape, const DataOptions& options);
   detail::HostAccessGrant begin_access(const detail::DataHandle& handle, Access access);
 

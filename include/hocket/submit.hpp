@@ -4,15 +4,14 @@
 #pragma once
 
 #include <array>
+#include <hocket/codelet.hpp>
+#include <hocket/data.hpp>
+#include <hocket/task.hpp>
 #include <initializer_list>
 #include <memory>
 #include <span>
 #include <type_traits>
 #include <utility>
-
-#include <hocket/codelet.hpp>
-#include <hocket/data.hpp>
-#include <hocket/task.hpp>
 
 namespace hocket {
 namespace detail {
@@ -29,8 +28,9 @@ template <class P>
 class ArgumentFor {  // a scalar
  public:
   template <class U>
-    requires(std::is_convertible_v<U, P>)
-  ArgumentFor(U&& value, SourceLocation location = SourceLocation::current())  // NOLINT: implicit by design
+  requires(std::is_convertible_v<U, P>)
+      ArgumentFor(U&& value,
+                  SourceLocation location = SourceLocation::current())  // NOLINT: implicit by design
       : value_(static_cast<P>(std::forward<U>(value))), location_(location) {}
 
   PackedArgument packed() const noexcept { return {nullptr, &value_}; }
@@ -43,8 +43,7 @@ class ArgumentFor {  // a scalar
 
 /// `View<const T>` takes `Data<T>` and `Data<const T>`, other views only `Data<T>`.
 template <class P>
-  requires(ParameterTraits<P>::is_data)
-class ArgumentFor<P> {
+requires(ParameterTraits<P>::is_data) class ArgumentFor<P> {
   using Traits = ParameterTraits<P>;
   using Element = typename Traits::Element;
 
@@ -54,7 +53,7 @@ class ArgumentFor<P> {
       : region_(data.handle().region()), location_(location) {}
   ArgumentFor(const Data<const Element, Traits::rank>& data,  // NOLINT: implicit by design
               SourceLocation location = SourceLocation::current()) noexcept
-    requires(Traits::access == Access::Read)
+      requires(Traits::access == Access::Read)
       : region_(data.handle().region()), location_(location) {}
 
   PackedArgument packed() const noexcept { return {region_, nullptr}; }
@@ -72,9 +71,9 @@ using ArgumentForT = std::type_identity_t<ArgumentFor<P>>;
 template <class List, class... Args>
 struct ArgumentsMatch : std::false_type {};
 template <class... Ps, class... Args>
-  requires(sizeof...(Ps) == sizeof...(Args))
-struct ArgumentsMatch<ParameterList<Ps...>, Args...>
-    : std::bool_constant<(std::is_convertible_v<Args, ArgumentFor<Ps>> && ...)> {};
+requires(sizeof...(Ps) == sizeof...(Args)) struct ArgumentsMatch<ParameterList<Ps...>, Args...>
+    : std::bool_constant<(std::is_convertible_v<Args, ArgumentFor<Ps>> && ...)> {
+};
 
 template <class D>
 struct DataTraits {
@@ -130,8 +129,7 @@ struct Diagnose<ParameterList<Ps...>> {
 
 /// The codelet of a one-off task, named after the place that submits it.
 std::shared_ptr<const CodeletCore> make_one_off(std::shared_ptr<const Variant> variant,
-                                                std::vector<Parameter> parameters,
-                                                SourceLocation location);
+                                                std::vector<Parameter> parameters, SourceLocation location);
 
 }  // namespace detail
 
@@ -163,33 +161,33 @@ class Submitter {
   Task submit(TaskOptions options, const Cpu<F, void(Ps...)>& kernel, detail::ArgumentForT<Ps>... arguments) {
     using List = detail::ParameterList<Ps...>;
     if (sizeof...(Ps) == 0 && options.location.line == 0) options.location = kernel.location();
-    return submit_all(detail::make_one_off(kernel.template build<List>(), List::parameters(),
-                                           kernel.location()),
-                      std::move(options), arguments...);
+    return submit_all(
+        detail::make_one_off(kernel.template build<List>(), List::parameters(), kernel.location()),
+        std::move(options), arguments...);
   }
 
   // Chosen when the arguments do not fit: says why.
   template <class... Ps, class... Args>
-    requires(!detail::ArgumentsMatch<detail::ParameterList<Ps...>, Args...>::value)
-  Task submit(const Codelet<void(Ps...)>&, const Args&...) {
+  requires(!detail::ArgumentsMatch<detail::ParameterList<Ps...>, Args...>::value) Task
+      submit(const Codelet<void(Ps...)>&, const Args&...) {
     detail::Diagnose<detail::ParameterList<Ps...>>::template arguments<Args...>();
     return {};
   }
   template <class... Ps, class... Args>
-    requires(!detail::ArgumentsMatch<detail::ParameterList<Ps...>, Args...>::value)
-  Task submit(const TaskOptions&, const Codelet<void(Ps...)>&, const Args&...) {
+  requires(!detail::ArgumentsMatch<detail::ParameterList<Ps...>, Args...>::value) Task
+      submit(const TaskOptions&, const Codelet<void(Ps...)>&, const Args&...) {
     detail::Diagnose<detail::ParameterList<Ps...>>::template arguments<Args...>();
     return {};
   }
   template <class F, class... Ps, class... Args>
-    requires(!detail::ArgumentsMatch<detail::ParameterList<Ps...>, Args...>::value)
-  Task submit(const Cpu<F, void(Ps...)>&, const Args&...) {
+  requires(!detail::ArgumentsMatch<detail::ParameterList<Ps...>, Args...>::value) Task
+      submit(const Cpu<F, void(Ps...)>&, const Args&...) {
     detail::Diagnose<detail::ParameterList<Ps...>>::template arguments<Args...>();
     return {};
   }
   template <class F, class... Ps, class... Args>
-    requires(!detail::ArgumentsMatch<detail::ParameterList<Ps...>, Args...>::value)
-  Task submit(const TaskOptions&, const Cpu<F, void(Ps...)>&, const Args&...) {
+  requires(!detail::ArgumentsMatch<detail::ParameterList<Ps...>, Args...>::value) Task
+      submit(const TaskOptions&, const Cpu<F, void(Ps...)>&, const Args&...) {
     detail::Diagnose<detail::ParameterList<Ps...>>::template arguments<Args...>();
     return {};
   }

@@ -3,13 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <hocket/source_location.hpp>
+#include <hocket/types.hpp>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
-
-#include <hocket/source_location.hpp>
-#include <hocket/types.hpp>
 
 namespace hocket {
 
@@ -21,8 +20,8 @@ void release_reference(TaskNode* node) noexcept;
 
 /// Where a task is in its life.
 enum class TaskState : std::uint8_t {
-  Waiting,    ///< For the tasks that it depends on.
-  Ready,      ///< For a device, memory or its operands.
+  Waiting,  ///< For the tasks that it depends on.
+  Ready,    ///< For a device, memory or its operands.
   Running,
   Done,
   Failed,     ///< Its kernel threw, or its device failed.
@@ -70,8 +69,8 @@ class Task {
 
 /// What can be said of a task when it is submitted. All of it is optional.
 struct TaskOptions {
-  std::string name{};      ///< For messages and reports; the codelet's name where empty.
-  int priority = 0;        ///< Of the ready tasks, those with the highest run first.
+  std::string name{};         ///< For messages and reports; the codelet's name where empty.
+  int priority = 0;           ///< Of the ready tasks, those with the highest run first.
   std::vector<Task> after{};  ///< Runs only after these have succeeded, besides what its data demand.
   /// Where it may run: a device specification such as "opencl" or "cpu,pim" (kinds), or "opencl:1" (one device
   /// of a kind, by its number among them). Empty: anywhere that the codelet has a variant for.

@@ -21,8 +21,8 @@ inline constexpr MemoryNodeId kHostNode{0};
 
 /// The plain number in an identifier, for indexing.
 template <class Id>
-  requires(sizeof(Id) <= sizeof(std::uint64_t) && !std::is_arithmetic_v<Id>)
-constexpr std::size_t index(Id id) noexcept {
+requires(sizeof(Id) <= sizeof(std::uint64_t) && !std::is_arithmetic_v<Id>) constexpr std::size_t
+    index(Id id) noexcept {
   return static_cast<std::size_t>(id);
 }
 

@@ -6,9 +6,8 @@
 #include <array>
 #include <cassert>
 #include <cstddef>
-#include <type_traits>
-
 #include <hocket/format.hpp>
+#include <type_traits>
 
 namespace hocket {
 
@@ -47,15 +46,13 @@ class View {
     return true;
   }
 
-  T& operator[](std::size_t i) const noexcept
-    requires(Rank == 1)
-  {
+  T& operator[](std::size_t i) const noexcept requires(Rank == 1) {
     assert(i < extents_[0]);
     return data_[i * strides_[0]];
   }
   template <class... Indices>
-    requires(sizeof...(Indices) == Rank && (std::is_convertible_v<Indices, std::size_t> && ...))
-  T& operator()(Indices... indices) const noexcept {
+  requires(sizeof...(Indices) == Rank && (std::is_convertible_v<Indices, std::size_t> && ...)) T& operator()(
+      Indices... indices) const noexcept {
     const std::array<std::size_t, Rank> at{static_cast<std::size_t>(indices)...};
     std::size_t position = 0;
     for (std::size_t d = 0; d < Rank; ++d) {
@@ -65,17 +62,11 @@ class View {
     return data_[position];
   }
 
-  T* begin() const noexcept
-    requires(Rank == 1)
-  {
+  T* begin() const noexcept requires(Rank == 1) {
     assert(contiguous());
     return data_;
   }
-  T* end() const noexcept
-    requires(Rank == 1)
-  {
-    return begin() + extents_[0];
-  }
+  T* end() const noexcept requires(Rank == 1) { return begin() + extents_[0]; }
 
  private:
   T* data_;

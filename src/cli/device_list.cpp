@@ -69,6 +69,14 @@ DeviceList find_devices(const std::string& specification) {
     RuntimeOptions options;
     options.devices = specification;
     list.devices = Runtime(options).devices();
+    if (list.devices.empty()) {
+      DeviceList all;
+      look_everywhere(all);
+      std::string others;
+      for (const DeviceInfo& device : all.devices) others += (others.empty() ? "" : ", ") + device.label;
+      list.missing.push_back({"", fmt::format("\"{}\" asks for none; there are: {}", specification, others)});
+      list.missing.insert(list.missing.end(), all.missing.begin(), all.missing.end());
+    }
   }
   for (const DeviceInfo& device : list.devices)
     if (device.properties.host_memory && !list.cpu_peak)
@@ -110,7 +118,8 @@ std::string describe(const DeviceList& list) {
     text += "no devices\n";
   }
   for (const NothingFound& nothing : list.missing)
-    text += fmt::format("no {} device: {}\n", nothing.kind, nothing.why);
+    text += nothing.kind.empty() ? fmt::format("{}\n", nothing.why)
+                                 : fmt::format("no {} device: {}\n", nothing.kind, nothing.why);
   return text;
 }
 

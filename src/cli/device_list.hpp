@@ -14,7 +14,7 @@ namespace hocket::cli {
 
 /// A kind of device that was looked for in vain.
 struct NothingFound {
-  std::string kind;
+  std::string kind;  ///< Empty: of any kind.
   std::string why;
 };
 

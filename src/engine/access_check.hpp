@@ -3,10 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <hocket/backend.hpp>
 #include <span>
 #include <vector>
-
-#include <hocket/backend.hpp>
 
 #include "graph/task_node.hpp"
 

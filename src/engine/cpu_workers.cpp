@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/cpu_workers.hpp"
 
+#include <fmt/format.h>
 #include <pthread.h>
 
 #include <algorithm>
 #include <utility>
-
-#include <fmt/format.h>
 
 #include "engine/access_check.hpp"
 
@@ -18,11 +17,11 @@ using detail::TaskRef;
 struct CpuWorkers::Slot {
   CpuWorkers* owner = nullptr;
   DeviceId device{};
-  std::uint32_t worker = 0;       ///< Within the device.
-  std::uint32_t global = 0;       ///< Among all workers of the policy.
+  std::uint32_t worker = 0;  ///< Within the device.
+  std::uint32_t global = 0;  ///< Among all workers of the policy.
   std::optional<std::uint32_t> cpu;
-  ReadyQueue own;                 ///< Made ready by this worker.
-  ReadyQueue inbox;               ///< From other threads: fast-lane tasks and those whose operands have come.
+  ReadyQueue own;    ///< Made ready by this worker.
+  ReadyQueue inbox;  ///< From other threads: fast-lane tasks and those whose operands have come.
   /// Grows when the slot changes hands; a thread works in it while its own number is current.
   std::atomic<std::uint64_t> tenancy{0};
 };
@@ -38,7 +37,8 @@ void pin_to(std::uint32_t cpu) {
   cpu_set_t set;
   CPU_ZERO(&set);
   CPU_SET(cpu, &set);
-  pthread_setaffinity_np(pthread_self(), sizeof set, &set);  // A wish: where it fails, the system places the thread.
+  pthread_setaffinity_np(pthread_self(), sizeof set,
+                         &set);  // A wish: where it fails, the system places the thread.
 }
 
 }  // namespace
@@ -59,6 +59,7 @@ CpuWorkers::CpuWorkers(const platform::Machine& machine, Lifecycle& lifecycle, D
       slot->worker = i;
       slot->global = global++;
       if (i < properties.worker_cpus.size()) slot->cpu = properties.worker_cpus[i];
+      one_device_ = one_device_ && (slots_.empty() || slots_.front()->device == device.id);
       slots_.push_back(std::move(slot));
     }
   }
@@ -102,7 +103,7 @@ void CpuWorkers::queue(TaskNode& task) {
         break;
       }
   }
-  events_.notify_one();
+  wake_one();
 }
 
 void CpuWorkers::queue_present(TaskNode& task) {
@@ -112,10 +113,18 @@ void CpuWorkers::queue_present(TaskNode& task) {
       slot->inbox.push(task);
       break;
     }
-  events_.notify_one();
+  wake_one();
 }
 
 void CpuWorkers::wake() { events_.notify_all(); }
+
+void CpuWorkers::wake_one() {
+  // A worker of another device would go back to sleep and leave the task alone.
+  if (one_device_)
+    events_.notify_one();
+  else
+    events_.notify_all();
+}
 
 /// Own work first, newest first, for its warm data; then what came from outside, in its order; then what the policy
 /// holds; then the oldest of another worker of the same device.
@@ -162,16 +171,16 @@ TaskRef CpuWorkers::take_from_policy(Slot& slot) {
 }
 
 TaskRef CpuWorkers::run_one(Slot& slot, TaskNode& task, bool may_continue) {
-  if (lifecycle_.refuse(task) || lifecycle_.fail_without_operands(task)) return {};
-  task.device = slot.device;
+  if (lifecycle_.refuse(task, true) || lifecycle_.fail_without_operands(task)) return {};
+  // In the fast lane it is so already, and the one who queues the task may still be reading it.
+  if (task.device != slot.device) task.device = slot.device;
   Outcome outcome;
   outcome.began = driver_.now();
   lifecycle_.running(task, slot.worker, outcome.began);
   TaskNode* const outer = std::exchange(this_task, &task);
   try {
     const std::vector<Argument> arguments = Lifecycle::arguments(task);
-    const Variant& variant =
-        *Lifecycle::variant_for(*task.codelet, machine_.devices()[index(slot.device)]);
+    const Variant& variant = *Lifecycle::variant_for(*task.codelet, machine_.devices()[index(slot.device)]);
     std::optional<AccessCheck> check;
     if (check_) check.emplace(task, arguments);
     const EventHandle event = machine_.device(slot.device).launch(LaneId{0}, variant, arguments);
@@ -200,7 +209,8 @@ bool CpuWorkers::try_run_inside(TaskNode& task) {
   const TaskRef reference(&task);
   if (task.state.load(std::memory_order_seq_cst) != TaskState::Ready) return false;
   if (task.fast) {
-    if (task.device != slot.device || !Lifecycle::claim(task)) return false;
+    const bool ours = (task.eligible >> index(slot.device) & 1) != 0;  // one device, in the fast lane
+    if (!ours || !Lifecycle::claim(task)) return false;
   } else if (lifecycle_.take_out_of_turn(task, slot.device, slot.worker)) {
     if (lifecycle_.refuse(task)) return true;
     loading_.fetch_add(1, std::memory_order_relaxed);
@@ -236,6 +246,8 @@ void CpuWorkers::work(Slot& slot) {
       return;
     }
     events_.wait(ticket);
+    // A thread that has lost its slot meanwhile passes the notification on.
+    if (!mine()) wake_one();
   }
 }
 

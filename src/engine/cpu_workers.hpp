@@ -55,6 +55,8 @@ class CpuWorkers {
  private:
   void thread_main(Slot* slot);
   void work(Slot& slot);
+  /// Wakes a worker for a task of one device.
+  void wake_one();
   detail::TaskRef find_work(Slot& slot);
   detail::TaskRef take_from_policy(Slot& slot);
   void run_chain(Slot& slot, detail::TaskRef task);
@@ -67,6 +69,7 @@ class CpuWorkers {
   const bool check_;
 
   std::vector<std::unique_ptr<Slot>> slots_;
+  bool one_device_ = true;  ///< Whether all slots are of one device: then any worker will do.
   EventCount events_;
   std::atomic<bool> stopping_{false};
   std::atomic<std::uint32_t> loading_{0};  ///< Tasks placed on CPU devices whose operands are still to come.

@@ -19,8 +19,8 @@ DataHandle Engine::make_data(DatumDescription description) {
   std::size_t bytes = description.element.bytes;
   for (const std::size_t extent : description.shape.extent)
     if (__builtin_mul_overflow(bytes, extent, &bytes) || bytes > PTRDIFF_MAX)
-      throw InvalidArgument(fmt::format("data '{}' of shape {} is larger than the address space", description.name,
-                                        to_string(description.shape)));
+      throw InvalidArgument(fmt::format("data '{}' of shape {} is larger than the address space",
+                                        description.name, to_string(description.shape)));
   auto* const datum = new Datum(*this, id, std::move(description));
   memory_.attach(*datum);
   DataHandle handle(&datum->region(datum->whole()));
@@ -52,16 +52,16 @@ HostAccessGrant Engine::begin_host_access(const DataHandle& handle, Access acces
     throw;
   }
   try {
-    sleep_until([&] { return node->over() || node->state.load(std::memory_order_seq_cst) == TaskState::Running; },
-                node, std::nullopt);
+    sleep_until(
+        [&] { return node->over() || node->state.load(std::memory_order_seq_cst) == TaskState::Running; },
+        node, std::nullopt);
   } catch (...) {
     abandon_host_access(*node);
     throw;
   }
   if (!node->over() && node->transfer_failure) {
     const std::exception_ptr cause = std::exchange(node->transfer_failure, nullptr);
-    lifecycle_.end(*node, TaskState::Failed,
-                   engine::make_task_error(*node, TaskFailure::Failed, {}, cause));
+    lifecycle_.end(*node, TaskState::Failed, engine::make_task_error(*node, TaskFailure::Failed, {}, cause));
   }
   if (node->over()) {
     if (report) throw_failure(*node);
@@ -168,8 +168,8 @@ std::vector<DataHandle> split(const DataHandle& parent, const std::array<std::si
   const Shape shape = shape_of(parent);
   for (std::size_t d = 0; d < shape.rank; ++d)
     if (tile[d] == 0)
-      throw InvalidArgument(fmt::format("data '{}' cannot be cut into tiles with an extent of 0 (dimension {})",
-                                        name_of(parent), d));
+      throw InvalidArgument(fmt::format(
+          "data '{}' cannot be cut into tiles with an extent of 0 (dimension {})", name_of(parent), d));
   std::vector<DataHandle> tiles;
   Box box;
   box.shape.rank = shape.rank;
@@ -192,6 +192,8 @@ HostAccessGrant begin_host_access(Engine& engine, const DataHandle& handle, Acce
   return engine.begin_host_access(handle, access);
 }
 
-void end_host_access(const HostAccessGrant& grant) noexcept { grant.task->engine->end_host_access(*grant.task); }
+void end_host_access(const HostAccessGrant& grant) noexcept {
+  grant.task->engine->end_host_access(*grant.task);
+}
 
 }  // namespace hocket::detail

@@ -66,9 +66,9 @@ void DeviceDriver::queue(Transfer& transfer) {
   {
     const std::lock_guard lock(inbox_mutex_);
     // Behind those that are at least as urgent.
-    const auto place = std::upper_bound(
-        transfers_.begin(), transfers_.end(), transfer.priority,
-        [](int priority, const Transfer* queued) { return priority > queued->priority; });
+    const auto place =
+        std::upper_bound(transfers_.begin(), transfers_.end(), transfer.priority,
+                         [](int priority, const Transfer* queued) { return priority > queued->priority; });
     transfers_.insert(place, &transfer);
   }
   events_->notify_one();
@@ -91,7 +91,9 @@ void DeviceDriver::room_made() {
 }
 
 void DeviceDriver::wake() {
-  { const std::lock_guard lock(inbox_mutex_); }  // orders the caller's change before the check of a thread about to sleep
+  {
+    const std::lock_guard lock(inbox_mutex_);
+  }  // orders the caller's change before the check of a thread about to sleep
   events_->notify_one();
 }
 
@@ -165,7 +167,8 @@ std::exception_ptr DeviceDriver::copy_on_host(const Transfer& transfer) {
   const CopyEnd to = end_in(*transfer.to, transfer.box);
   const Shape& shape = transfer.box.shape;
   if (transfer.hop.conversion) {
-    transfer.hop.conversion->convert(address(from), from.buffer.strides, address(to), to.buffer.strides, shape);
+    transfer.hop.conversion->convert(address(from), from.buffer.strides, address(to), to.buffer.strides,
+                                     shape);
   } else {
     memory::copy_elements(address(from), from.buffer.strides, address(to), to.buffer.strides, shape,
                           from.buffer.format.element.bytes);
@@ -177,8 +180,8 @@ void DeviceDriver::finish_transfer(Transfer& transfer, Seconds began, Seconds en
                                    std::exception_ptr failure) {
   const std::string name = transfer.datum->name();
   if (!failure)
-    recorder_.transfer({&name, transfer.from->node, transfer.to->node, transfer.bytes, transfer.reason, began,
-                        ended});
+    recorder_.transfer(
+        {&name, transfer.from->node, transfer.to->node, transfer.bytes, transfer.reason, began, ended});
   memory_.finish(transfer, std::move(failure));
 }
 
@@ -212,16 +215,21 @@ bool DeviceDriver::take_tasks() {
     if (lifecycle_.refuse(*task)) continue;
     ++taken_;
     switch (lifecycle_.place(*task, info_->id)) {
-      case Placing::Present: launch(std::move(task)); break;
-      case Placing::Waiting: break;
-      case Placing::Over: --taken_; break;
+      case Placing::Present:
+        launch(std::move(task));
+        break;
+      case Placing::Waiting:
+        break;
+      case Placing::Over:
+        --taken_;
+        break;
     }
   }
   return progress;
 }
 
 void DeviceDriver::launch(TaskRef task) {
-  if (lifecycle_.refuse(*task) || lifecycle_.fail_without_operands(*task)) {
+  if (lifecycle_.refuse(*task, true) || lifecycle_.fail_without_operands(*task)) {
     --taken_;
     return;
   }
@@ -257,18 +265,20 @@ bool DeviceDriver::collect() {
 void DeviceDriver::over(Flight& flight) {
   const Seconds ended = driver_.now();
   const std::exception_ptr failure = flight.event->failure();
+  // Several may be queued on the device at once: it was at this one for the last part of the time.
+  const std::optional<Seconds> busy = failure ? std::nullopt : flight.event->busy();
+  const Seconds began = busy && ended - *busy > flight.began ? ended - *busy : flight.began;
   if (flight.transfer != nullptr) {
-    finish_transfer(*flight.transfer, flight.began, ended, failure);
+    finish_transfer(*flight.transfer, began, ended, failure);
     return;
   }
   --taken_;
   Outcome outcome;
   outcome.failure = failure;
   outcome.ended = ended;
-  outcome.busy = failure ? std::nullopt : flight.event->busy();
+  outcome.busy = busy;
   outcome.modelled = failure ? std::nullopt : flight.event->modelled();
-  // Several tasks may be queued on the device at once: it was at this one for the last part of the time.
-  outcome.began = outcome.busy && ended - *outcome.busy > flight.began ? ended - *outcome.busy : flight.began;
+  outcome.began = began;
   lifecycle_.finished(*flight.task, outcome, false);
 }
 

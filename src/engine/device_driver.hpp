@@ -38,8 +38,8 @@ class DeviceDriver {
 
  private:
   struct Flight {
-    detail::TaskRef task;                 ///< Either a task
-    memory::Transfer* transfer = nullptr; ///< or a copy.
+    detail::TaskRef task;                  ///< Either a task
+    memory::Transfer* transfer = nullptr;  ///< or a copy.
     EventHandle event;
     Seconds began{};
   };

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Which devices can run a task, in which formats, and how long it should take there.
-#include <algorithm>
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+
+#include <algorithm>
 
 #include "cost/roofline.hpp"
 #include "engine/lifecycle.hpp"
@@ -49,18 +49,20 @@ std::string Lifecycle::why_not(const TaskNode& task, const DeviceInfo& info) {
   for (std::size_t i = 0; i < task.operands.size(); ++i) {
     const Datum& datum = task.operands[i].region->datum();
     // The common case asks nobody: data as it lies at home.
-    if (info.memory_node == kHostNode &&
-        formats[i] == Format{datum.description().element, Layout::RowMajor})
+    if (info.memory_node == kHostNode && formats[i] == Format{datum.description().element, Layout::RowMajor})
       continue;
-    const memory::Manager::Reachable way = memory_.reachable(datum, info, formats[i], task.operands[i].access);
+    const memory::Manager::Reachable way =
+        memory_.reachable(datum, info, formats[i], task.operands[i].access);
     if (!way.possible)
-      return fmt::format("no conversion leads from data '{}' ({}) to the {} that the variant wants for argument {}",
-                         task.operands[i].region->name(), to_string(datum.description().element),
-                         to_string(formats[i]), task.operands[i].parameter);
+      return fmt::format(
+          "no conversion leads from data '{}' ({}) to the {} that the variant wants for argument {}",
+          task.operands[i].region->name(), to_string(datum.description().element), to_string(formats[i]),
+          task.operands[i].parameter);
     if (way.lossy && !datum.description().permit_lossy)
-      return fmt::format("its variant wants argument {} as {}, which loses precision, and data '{}' does not permit "
-                         "that (DataOptions::permit_lossy)",
-                         task.operands[i].parameter, to_string(formats[i]), task.operands[i].region->name());
+      return fmt::format(
+          "its variant wants argument {} as {}, which loses precision, and data '{}' does not permit "
+          "that (DataOptions::permit_lossy)",
+          task.operands[i].parameter, to_string(formats[i]), task.operands[i].region->name());
   }
   if (info.memory_node != kHostNode) {
     const Bytes needed = memory_.footprint(task.operands, info, formats);
@@ -99,8 +101,8 @@ void Lifecycle::find_eligible(TaskNode& task, std::uint64_t admitted) {
   std::vector<std::string> reasons;
   for (const DeviceInfo& device : machine_.devices()) {
     const bool out = (admitted & bit(device.id)) == 0;
-    reasons.push_back(
-        fmt::format("{}: {}", device.label, out ? "excluded by the task's option `on`" : why_not(task, device)));
+    reasons.push_back(fmt::format("{}: {}", device.label,
+                                  out ? "excluded by the task's option `on`" : why_not(task, device)));
   }
   std::vector<std::string_view> kinds;
   for (const auto& variant : task.codelet->variants) kinds.push_back(variant->device_kind());
@@ -157,8 +159,9 @@ Explanation Lifecycle::explain(TaskNode& task) {
   if (task.over() && !explanation.device) explanation.device = task.device;
   if (explanation.decided_by.empty()) explanation.decided_by = task.fast ? "fast lane" : policy_name_;
   for (const DeviceInfo& device : machine_.devices()) {
-    const bool listed = std::any_of(explanation.options.begin(), explanation.options.end(),
-                                    [&](const Explanation::Option& option) { return option.device == device.id; });
+    const bool listed =
+        std::any_of(explanation.options.begin(), explanation.options.end(),
+                    [&](const Explanation::Option& option) { return option.device == device.id; });
     if (listed) continue;
     Explanation::Option option;
     option.device = device.id;

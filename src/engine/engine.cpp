@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/engine.hpp"
 
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-
-#include <fmt/format.h>
-#include <spdlog/spdlog.h>
 
 #include "engine/failures.hpp"
 #include "graph/inference.hpp"
@@ -31,7 +31,8 @@ namespace {
 
 std::string from_environment(const char* name, const std::string& given) {
   if (!given.empty()) return given;
-  const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): nobody here changes the environment
+  const char* value =
+      std::getenv(name);  // NOLINT(concurrency-mt-unsafe): nobody here changes the environment
   return value != nullptr ? value : "";
 }
 
@@ -91,7 +92,8 @@ Engine::Engine(const RuntimeOptions& options, Settings&& settings)
     report.id = device.id;
     report.kind = device.properties.kind;
     report.name = fmt::format("{} ({})", device.label, device.properties.name);
-    report.workers = device.properties.execution == Execution::CallingThread ? device.properties.concurrency : 1;
+    report.workers =
+        device.properties.execution == Execution::CallingThread ? device.properties.concurrency : 1;
     if (device.properties.emulated) report.modelled = Seconds{};
     reports.push_back(std::move(report));
   }
@@ -99,8 +101,8 @@ Engine::Engine(const RuntimeOptions& options, Settings&& settings)
   for (const DeviceInfo& device : machine_.devices()) {
     drivers_.push_back(device.properties.execution == Execution::CallingThread
                            ? nullptr
-                           : std::make_unique<DeviceDriver>(&device, &machine_.device(device.id), lifecycle_, memory_,
-                                                            recorder_, *this));
+                           : std::make_unique<DeviceDriver>(&device, &machine_.device(device.id), lifecycle_,
+                                                            memory_, recorder_, *this));
   }
   cpu_workers_.start();
   for (const auto& driver : drivers_)
@@ -155,19 +157,22 @@ void Engine::describe(TaskNode& task, const std::shared_ptr<const CodeletCore>& 
   if (scalar_bytes != 0) task.scalars = std::shared_ptr<std::byte[]>(new std::byte[scalar_bytes]);
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     if (!parameters[i].is_data) {
-      std::memcpy(task.scalars.get() + task.scalar_offsets[i], arguments[i].scalar, parameters[i].element.bytes);
+      std::memcpy(task.scalars.get() + task.scalar_offsets[i], arguments[i].scalar,
+                  parameters[i].element.bytes);
       continue;
     }
     Region* const region = arguments[i].region;
     if (region == nullptr)
-      throw InvalidArgument(fmt::format("task '{}': argument {} is an empty Data handle; make the data with "
-                                        "Runtime::data first",
-                                        task.display_name(), i));
+      throw InvalidArgument(
+          fmt::format("task '{}': argument {} is an empty Data handle; make the data with "
+                      "Runtime::data first",
+                      task.display_name(), i));
     Datum& datum = region->datum();
     if (datum.engine.load(std::memory_order_relaxed) != this)
-      throw InvalidArgument(fmt::format("task '{}': data '{}' (argument {}) belongs to another runtime, or one that "
-                                        "has ended; make it with the runtime that uses it",
-                                        task.display_name(), region->name(), i));
+      throw InvalidArgument(
+          fmt::format("task '{}': data '{}' (argument {}) belongs to another runtime, or one that "
+                      "has ended; make it with the runtime that uses it",
+                      task.display_name(), region->name(), i));
     Operand operand;
     operand.region = region;
     operand.access = parameters[i].access;
@@ -177,10 +182,11 @@ void Engine::describe(TaskNode& task, const std::shared_ptr<const CodeletCore>& 
       if (!overlap || (!writes(operand.access) && !writes(other.access))) continue;
       const bool same = other.region == region && reads(operand.access) && reads(other.access);
       if (!same)
-        throw InvalidArgument(fmt::format(
-            "task '{}': arguments {} ('{}') and {} ('{}') overlap, and the kernel writes one of them without reading "
-            "it or as another part; pass separate data",
-            task.display_name(), other.parameter, other.region->name(), i, region->name()));
+        throw InvalidArgument(
+            fmt::format("task '{}': arguments {} ('{}') and {} ('{}') overlap, and the kernel writes one of "
+                        "them without reading "
+                        "it or as another part; pass separate data",
+                        task.display_name(), other.parameter, other.region->name(), i, region->name()));
     }
     datum.add_reference();
     task.operands.push_back(operand);
@@ -205,9 +211,10 @@ Task Engine::submit(const std::shared_ptr<const CodeletCore>& codelet, TaskOptio
 void Engine::submit_node(TaskNode& task, std::uint64_t admitted, std::span<const Task> after) {
   for (const Task& earlier : after) {
     if (!earlier || earlier.state() == TaskState::Recorded || earlier.node()->engine != this)
-      throw InvalidArgument(fmt::format("task '{}': option `after` holds a handle that is empty, or of a task of a "
-                                        "graph or another runtime",
-                                        task.display_name()));
+      throw InvalidArgument(
+          fmt::format("task '{}': option `after` holds a handle that is empty, or of a task of a "
+                      "graph or another runtime",
+                      task.display_name()));
   }
   if (task.kind == TaskKind::Kernel) lifecycle_.find_eligible(task, admitted);
   task.id = next_id();
@@ -269,9 +276,9 @@ std::optional<WorkerId> Engine::current_worker() const { return cpu_workers_.cur
 
 void Engine::start(memory::Transfer& transfer) {
   if (transfer.hop.device != nullptr) {
-    const auto device = std::find_if(
-        machine_.devices().begin(), machine_.devices().end(),
-        [&](const DeviceInfo& info) { return info.memory_node == transfer.hop.device_node; });
+    const auto device =
+        std::find_if(machine_.devices().begin(), machine_.devices().end(),
+                     [&](const DeviceInfo& info) { return info.memory_node == transfer.hop.device_node; });
     drivers_[index(device->id)]->queue(transfer);
     return;
   }

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <functional>
+#include <hocket/runtime.hpp>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -15,8 +16,6 @@
 #include <thread>
 #include <unordered_map>
 #include <vector>
-
-#include <hocket/runtime.hpp>
 
 #include "engine/cpu_workers.hpp"
 #include "engine/device_driver.hpp"
@@ -30,8 +29,8 @@
 namespace hocket::detail {
 
 /// Records a task of a graph; see `Graph::submit_packed`.
-Task record_task(RecordedGraph& graph, const std::shared_ptr<const CodeletCore>& codelet, TaskOptions&& options,
-                 std::span<const PackedArgument> arguments);
+Task record_task(RecordedGraph& graph, const std::shared_ptr<const CodeletCore>& codelet,
+                 TaskOptions&& options, std::span<const PackedArgument> arguments);
 
 class Engine final : public engine::Driver, public memory::TransferSink {
  public:
@@ -120,7 +119,8 @@ class Engine final : public engine::Driver, public memory::TransferSink {
   std::mutex wait_mutex_;  ///< With `wait_changed_`: announcements to threads that wait for tasks.
   std::condition_variable wait_changed_;
   std::atomic<std::uint32_t> idle_waiters_{0};
-  std::atomic<std::uint32_t> blocked_tasks_{0};  ///< Tasks that wait for others: active, but not by themselves.
+  std::atomic<std::uint32_t> blocked_tasks_{
+      0};  ///< Tasks that wait for others: active, but not by themselves.
 
   std::mutex host_access_mutex_;  ///< Guards the next two.
   std::unordered_map<std::thread::id, std::uint32_t> host_accesses_;

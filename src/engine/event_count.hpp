@@ -14,9 +14,8 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
-#include <mutex>
-
 #include <hocket/types.hpp>
+#include <mutex>
 
 namespace hocket::engine {
 
@@ -55,7 +54,8 @@ class EventCount {
   bool announce() {
     if (waiters_.load(std::memory_order_seq_cst) == 0) return false;
     const std::lock_guard lock(mutex_);
-    epoch_.fetch_add(1, std::memory_order_relaxed);  // under the lock: a sleeper is before its check or asleep
+    epoch_.fetch_add(1,
+                     std::memory_order_relaxed);  // under the lock: a sleeper is before its check or asleep
     return true;
   }
 

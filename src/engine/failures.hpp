@@ -3,17 +3,16 @@
 #pragma once
 
 #include <exception>
-#include <string>
-
 #include <hocket/error.hpp>
+#include <string>
 
 #include "graph/task_node.hpp"
 
 namespace hocket::engine {
 
 /// A `TaskError` for a task, with `cause` nested in it.
-std::exception_ptr make_task_error(const detail::TaskNode& task, TaskFailure failure, const std::string& device,
-                                   const std::exception_ptr& cause);
+std::exception_ptr make_task_error(const detail::TaskNode& task, TaskFailure failure,
+                                   const std::string& device, const std::exception_ptr& cause);
 
 /// The error with which a wait for a task that is over ends: its own, or for a cancelled one an error that names it
 /// and the failure that it fell to. Null where it succeeded.

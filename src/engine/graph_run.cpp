@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Recording, planning and running graphs.
-#include <algorithm>
-
 #include <fmt/format.h>
+
+#include <algorithm>
 
 #include "engine/engine.hpp"
 #include "graph/inference.hpp"
 
 namespace hocket::detail {
 
-Task record_task(RecordedGraph& graph, const std::shared_ptr<const CodeletCore>& codelet, TaskOptions&& options,
-                 std::span<const PackedArgument> arguments) {
+Task record_task(RecordedGraph& graph, const std::shared_ptr<const CodeletCore>& codelet,
+                 TaskOptions&& options, std::span<const PackedArgument> arguments) {
   Engine& engine = graph.engine();
   auto* const node = new TaskNode;
   TaskRef reference(node);
@@ -65,7 +65,8 @@ Task Engine::run(RecordedGraph& graph, const Plan* plan) {
     throw;
   }
   lifecycle_.outstanding.fetch_add(2, std::memory_order_relaxed);  // start and end
-  if (TaskNode* const parent = engine::CpuWorkers::current_task(); parent != nullptr && parent->engine == this) {
+  if (TaskNode* const parent = engine::CpuWorkers::current_task();
+      parent != nullptr && parent->engine == this) {
     add_reference(parent);
     end->parent = parent;
     parent->live_children.fetch_add(1, std::memory_order_relaxed);
@@ -92,8 +93,8 @@ Plan Engine::plan(const RecordedGraph& graph, std::string_view planner_name) {
   ProblemBuilder builder;
   for (const DeviceInfo& device : machine_.devices()) {
     const bool threads = device.properties.execution == Execution::CallingThread;
-    builder.add_device({threads ? device.properties.concurrency : 1,
-                        static_cast<std::uint32_t>(index(device.memory_node))});
+    builder.add_device(
+        {threads ? device.properties.concurrency : 1, static_cast<std::uint32_t>(index(device.memory_node))});
   }
   // Through the host, where neither end is the host: both links.
   for (const platform::MemoryNode& from : machine_.nodes()) {
@@ -107,7 +108,8 @@ Plan Engine::plan(const RecordedGraph& graph, std::string_view planner_name) {
         seconds_per_byte += 1.0 / node->device->properties().link_bytes_per_second;
       }
       link.bandwidth_bytes_per_second = 1.0 / seconds_per_byte;
-      builder.set_link(static_cast<std::uint32_t>(index(from.id)), static_cast<std::uint32_t>(index(to.id)), link);
+      builder.set_link(static_cast<std::uint32_t>(index(from.id)), static_cast<std::uint32_t>(index(to.id)),
+                       link);
     }
   }
   for (std::size_t t = 0; t < graph.size(); ++t) {
@@ -119,7 +121,8 @@ Plan Engine::plan(const RecordedGraph& graph, std::string_view planner_name) {
     }
     builder.add_task(costs);
   }
-  for (const RecordedGraph::Arrow& arrow : graph.arrows()) builder.add_edge(arrow.from, arrow.to, {arrow.bytes, 0.0});
+  for (const RecordedGraph::Arrow& arrow : graph.arrows())
+    builder.add_edge(arrow.from, arrow.to, {arrow.bytes, 0.0});
   Problem problem = builder.build();
   Schedule schedule = planner->plan(problem);
   if (const std::vector<Violation> wrong = validate(problem, schedule); !wrong.empty())

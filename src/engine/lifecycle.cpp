@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/lifecycle.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
-
-#include <fmt/format.h>
 
 #include "engine/failures.hpp"
 #include "graph/datum.hpp"
@@ -22,9 +22,7 @@ using detail::TaskRef;
 
 namespace {
 
-ReadyTaskId ready_id(TaskNode& task) noexcept {
-  return ReadyTaskId{reinterpret_cast<std::uintptr_t>(&task)};
-}
+ReadyTaskId ready_id(TaskNode& task) noexcept { return ReadyTaskId{reinterpret_cast<std::uintptr_t>(&task)}; }
 TaskNode& node_of(ReadyTaskId id) noexcept {
   return *reinterpret_cast<TaskNode*>(static_cast<std::uintptr_t>(id));  // NOLINT(performance-no-int-to-ptr)
 }
@@ -68,8 +66,7 @@ void Lifecycle::submitted(TaskNode& task) {
 bool Lifecycle::withdrawn(const TaskNode& task) const noexcept {
   return task.failed_by.load(std::memory_order_acquire) != nullptr ||
          task.cancel_requested.load(std::memory_order_seq_cst) ||
-         (task.kind == TaskKind::Kernel &&
-          index(task.id) <= cancelled_up_to.load(std::memory_order_relaxed));
+         (task.kind == TaskKind::Kernel && index(task.id) <= cancelled_up_to.load(std::memory_order_relaxed));
 }
 
 /// Nothing is to be decided or moved: only CPU workers can run it, and its data has never left the host.
@@ -88,7 +85,8 @@ void Lifecycle::become_ready(TaskNode& task, Closings& closings, TaskRef* contin
   task.state.store(TaskState::Ready, std::memory_order_seq_cst);
   if (withdrawn(task)) {
     // An access that the program gave up changes nothing: those behind it go on.
-    const bool given_up = task.kind == TaskKind::HostAccess && task.failed_by.load(std::memory_order_relaxed) == nullptr;
+    const bool given_up =
+        task.kind == TaskKind::HostAccess && task.failed_by.load(std::memory_order_relaxed) == nullptr;
     if (claim(task))
       closings.push_back({TaskRef(&task), given_up ? TaskState::Done : TaskState::Cancelled, nullptr});
     return;
@@ -142,10 +140,9 @@ void Lifecycle::push_to_policy(TaskNode& task) {
     const std::lock_guard lock(failure_mutex_);
     for (const Candidate& candidate : candidates) {
       const DeviceInfo& device = machine_.devices()[index(candidate.device)];
-      task.details->explanation->options.push_back({device.id, device.label, true,
-                                                    candidate.measured ? "measured" : "nominal speeds",
-                                                    candidate.execution, candidate.transfer,
-                                                    candidate.missing});
+      task.details->explanation->options.push_back(
+          {device.id, device.label, true, candidate.measured ? "measured" : "nominal speeds",
+           candidate.execution, candidate.transfer, candidate.missing});
     }
   }
   detail::add_reference(&task);  // the policy's; `take` hands it on
@@ -215,8 +212,16 @@ bool Lifecycle::claim(TaskNode& task) noexcept {
   return !task.claimed.exchange(true, std::memory_order_acq_rel);
 }
 
-bool Lifecycle::refuse(TaskNode& task) {
-  if (!withdrawn(task)) return false;
+bool Lifecycle::refuse(TaskNode& task, bool begins) {
+  if (begins) {
+    bool over = task.failed_by.load(std::memory_order_acquire) != nullptr ||
+                index(task.id) <= cancelled_up_to.load(std::memory_order_relaxed);
+    // In the fast lane whoever claimed it has decided; `cancel` may have come too late, and said so.
+    if (!task.fast) over = task.decided.exchange(true, std::memory_order_acq_rel) || over;
+    if (!over) return false;
+  } else if (!withdrawn(task)) {
+    return false;
+  }
   end(task, TaskState::Cancelled, nullptr);
   return true;
 }
@@ -227,9 +232,12 @@ bool Lifecycle::refuse(TaskNode& task) {
 std::optional<Placing> Lifecycle::acquire(TaskNode& task, const DeviceInfo& device) {
   try {
     switch (memory_.acquire(task, device, formats_for(task, device))) {
-      case memory::Acquisition::Present: return Placing::Present;
-      case memory::Acquisition::Loading: return Placing::Waiting;
-      case memory::Acquisition::NoRoom: return std::nullopt;
+      case memory::Acquisition::Present:
+        return Placing::Present;
+      case memory::Acquisition::Loading:
+        return Placing::Waiting;
+      case memory::Acquisition::NoRoom:
+        return std::nullopt;
     }
   } catch (...) {
     end(task, TaskState::Failed, describe_failure(task, std::current_exception()));
@@ -325,8 +333,8 @@ TaskRef Lifecycle::finished(TaskNode& task, const Outcome& outcome, bool may_con
   const bool failed = outcome.failure != nullptr;
   if (!failed && !task.fast) history_.observe({task.codelet->key, task.device, footprint(task)}, execution);
   recorder_.task({task.id, &task.display_name(), &task.codelet->name, task.device, task.worker, task.ready_at,
-                  outcome.began, outcome.ended, outcome.modelled, task.codelet->work ? work_of(task).flops : 0.0,
-                  failed});
+                  outcome.began, outcome.ended, outcome.modelled,
+                  task.codelet->work ? work_of(task).flops : 0.0, failed});
   if (task.by_policy) {
     const std::lock_guard lock(policy_mutex_);
     policy_->finished(ready_id(task), worker_of(task), execution, driver_.now());
@@ -387,7 +395,8 @@ void Lifecycle::close(Closing&& closing, Closings& closings, TaskRef* continuati
 
   // The nodes of a recorded graph are used again, so the run's end stands for one that was withdrawn.
   GraphRun* const run = task.graph_run;
-  TaskNode& blamed = run != nullptr && task.failed_by.load(std::memory_order_relaxed) == nullptr ? *run->end : task;
+  TaskNode& blamed =
+      run != nullptr && task.failed_by.load(std::memory_order_relaxed) == nullptr ? *run->end : task;
   // A run is one step of the program: what it was to make is spoilt as a whole where any of it did not run.
   if (failed && run != nullptr && &task != run->end.get()) detail::mark_failed_by(*run->end, blamed);
   const auto release_one = [&](TaskNode& successor, bool value) {
@@ -398,11 +407,13 @@ void Lifecycle::close(Closing&& closing, Closings& closings, TaskRef* continuati
   const detail::StaticSuccessors fixed = task.static_successors;
   for (const std::uint32_t* edge = fixed.begin; edge != fixed.end; ++edge) {
     const bool to_end = *edge == detail::kEndOfRun;
-    release_one(to_end ? *run->end : fixed.nodes[*edge & ~detail::kValueEdge], (*edge & detail::kValueEdge) != 0);
+    release_one(to_end ? *run->end : fixed.nodes[*edge & ~detail::kValueEdge],
+                (*edge & detail::kValueEdge) != 0);
   }
   Edge* edge = task.successors.exchange(TaskNode::closed(), std::memory_order_acq_rel);
   while (edge != nullptr) {
-    Edge* const next = edge->next;  // first: the successor, which owns the edge, may be gone after its release
+    Edge* const next =
+        edge->next;  // first: the successor, which owns the edge, may be gone after its release
     release_one(*edge->successor, edge->value);
     edge = next;
   }
@@ -424,7 +435,7 @@ void Lifecycle::close(Closing&& closing, Closings& closings, TaskRef* continuati
   const bool last = counts && outstanding.fetch_sub(1, std::memory_order_seq_cst) == 1;
   if (last) driver_.announce_idle();
   const bool ends_run = run != nullptr && &task == run->end.get();  // asked while the run must still exist
-  detail::release_reference(&task);  // the engine's
+  detail::release_reference(&task);                                 // the engine's
   if (ends_run) detail::RecordedGraph::leave(*run);
 }
 
@@ -469,11 +480,13 @@ bool Lifecycle::cancel(TaskNode& task) {
   const TaskState state = task.state.load(std::memory_order_seq_cst);
   if (state == TaskState::Waiting) return true;  // it will see the flag
   if (state != TaskState::Ready) return false;
+  const bool decided = !task.fast && !task.decided.exchange(true, std::memory_order_acq_rel);
+  if (!task.fast && !decided) return false;
   {
     // The thread that pushes it to the policy may be looking at the operands: then whoever takes it sees the flag.
     const std::lock_guard lock(policy_mutex_);
-    if (!task.fast && !task.in_policy) return !task.claimed.load(std::memory_order_acquire);
-    if (!claim(task)) return false;
+    if (!task.fast && !task.in_policy) return true;
+    if (!claim(task)) return decided;
   }
   end(task, TaskState::Cancelled, nullptr);
   return true;

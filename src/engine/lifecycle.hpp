@@ -10,6 +10,8 @@
 #include <array>
 #include <atomic>
 #include <exception>
+#include <hocket/policy.hpp>
+#include <hocket/runtime.hpp>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -17,9 +19,6 @@
 #include <string>
 #include <unordered_map>
 #include <vector>
-
-#include <hocket/policy.hpp>
-#include <hocket/runtime.hpp>
 
 #include "cost/history_model.hpp"
 #include "graph/task_node.hpp"
@@ -51,10 +50,10 @@ class Driver {
 
 /// What came of running a task.
 struct Outcome {
-  std::exception_ptr failure;        ///< What the kernel threw, or the device reported; null: success.
+  std::exception_ptr failure;  ///< What the kernel threw, or the device reported; null: success.
   Seconds began{};
   Seconds ended{};
-  std::optional<Seconds> busy;       ///< What the device itself measured.
+  std::optional<Seconds> busy;  ///< What the device itself measured.
   std::optional<Seconds> modelled;
 };
 
@@ -99,7 +98,8 @@ class Lifecycle {
   /// Takes a task that is ready to run it; false where somebody else has.
   static bool claim(detail::TaskNode& task) noexcept;
   /// Whether a claimed task must not run: something that it needs failed, or it was cancelled. It is over then.
-  bool refuse(detail::TaskNode& task);
+  /// `begins`: it is about to run, so that this is the last word.
+  bool refuse(detail::TaskNode& task, bool begins = false);
   /// Binds a claimed task to a device and asks for its operands.
   Placing place(detail::TaskNode& task, DeviceId device);
   /// Tries again to place the tasks that found no room on a node; returns how many of them are over instead.
@@ -187,7 +187,7 @@ class Lifecycle {
   std::array<std::atomic<std::uint32_t>, 64> urgent_{};
   std::atomic<std::uint64_t> held_by_policy_{0};  ///< Lets idle workers skip the lock when there is nothing.
 
-  std::mutex room_mutex_;  ///< Guards `without_room_`.
+  std::mutex room_mutex_;                                   ///< Guards `without_room_`.
   std::vector<std::vector<detail::TaskRef>> without_room_;  ///< By memory node.
 
   std::mutex failure_mutex_;  ///< Guards `failures_` and the explanations of tasks.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The public classes: thin covers over the engine.
-#include <hocket/runtime.hpp>
-
 #include <fmt/format.h>
+
+#include <hocket/runtime.hpp>
 
 #include "engine/engine.hpp"
 
@@ -29,7 +29,9 @@ Graph Runtime::record(const std::function<void(Graph&)>& build) {
   return graph;
 }
 
-Plan Runtime::plan(const Graph& graph, std::string_view planner) { return engine_->plan(*graph.core(), planner); }
+Plan Runtime::plan(const Graph& graph, std::string_view planner) {
+  return engine_->plan(*graph.core(), planner);
+}
 Task Runtime::run(const Graph& graph) { return engine_->run(*graph.core(), nullptr); }
 Task Runtime::run(const Graph& graph, const Plan& plan) { return engine_->run(*graph.core(), &plan); }
 
@@ -58,18 +60,19 @@ detail::DataHandle Runtime::borrow(const void* memory, ElementType element, cons
   description.read_only = read_only;
   description.permit_lossy = options.permit_lossy;
   if (shape.elements() != 0 && memory == nullptr)
-    throw InvalidArgument(fmt::format("data '{}' of shape {} borrows a null pointer", options.name,
-                                      to_string(shape)));
+    throw InvalidArgument(
+        fmt::format("data '{}' of shape {} borrows a null pointer", options.name, to_string(shape)));
   description.strides = strides.value_or(dense_strides(shape));
   if (strides) {
     std::size_t least = 1;
     for (std::size_t d = shape.rank; d-- > 0;) {
       const bool contiguous = d + 1u == shape.rank && description.strides[d] != 1;
       if (contiguous || description.strides[d] < least)
-        throw InvalidArgument(fmt::format(
-            "data '{}': stride {} of dimension {} is {}; the last stride must be 1, and each at least the extent "
-            "times the stride of the next dimension ({})",
-            options.name, d, d, description.strides[d], least));
+        throw InvalidArgument(
+            fmt::format("data '{}': stride {} of dimension {} is {}; the last stride must be 1, and each at "
+                        "least the extent "
+                        "times the stride of the next dimension ({})",
+                        options.name, d, d, description.strides[d], least));
       least = description.strides[d] * shape.extent[d];
     }
   }

@@ -89,9 +89,11 @@ bool Engine::sleep_until(const std::function<bool()>& done, TaskNode* target, st
   waiters.fetch_sub(1, std::memory_order_relaxed);
   if (hopeless)
     throw Error(fmt::format(
-        "waiting for {} would never end: nothing runs, and what is left waits for {}", 
-        target != nullptr ? fmt::format("task '{}'", target->display_name()) : std::string("the submitted tasks"),
-        in_task ? "the very task that waits; do not wait in a task for work on data that the task itself was given"
+        "waiting for {} would never end: nothing runs, and what is left waits for {}",
+        target != nullptr ? fmt::format("task '{}'", target->display_name())
+                          : std::string("the submitted tasks"),
+        in_task ? "the very task that waits; do not wait in a task for work on data that the task itself was "
+                  "given"
                 : "a view that this thread holds (Runtime::read or write); let it go out of scope first"));
   return reached;
 }
@@ -130,7 +132,8 @@ void Engine::wait_all() {
   TaskNode* const inside = CpuWorkers::current_task();
   if (inside != nullptr && inside->engine == this) {
     // In a task: for the tasks that it has submitted.
-    sleep_until([&] { return inside->live_children.load(std::memory_order_seq_cst) == 0; }, inside, std::nullopt);
+    sleep_until([&] { return inside->live_children.load(std::memory_order_seq_cst) == 0; }, inside,
+                std::nullopt);
   } else {
     sleep_until([this] { return lifecycle_.outstanding.load(std::memory_order_seq_cst) == 0; }, nullptr,
                 std::nullopt);

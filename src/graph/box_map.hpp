@@ -8,11 +8,10 @@
 #pragma once
 
 #include <cstdint>
+#include <hocket/format.hpp>
 #include <span>
 #include <utility>
 #include <vector>
-
-#include <hocket/format.hpp>
 
 namespace hocket::graph {
 

@@ -40,8 +40,8 @@ std::shared_ptr<const CodeletCore> make_codelet(CodeletCore core) {
   if (core.name.empty())
     throw InvalidArgument("a codelet needs a name; it stands in messages, reports and calibration files");
   if (core.variants.empty())
-    throw InvalidArgument(fmt::format("codelet '{}' has no variant; add cpu(...), opencl{{...}} or pim(...)",
-                                      core.name));
+    throw InvalidArgument(
+        fmt::format("codelet '{}' has no variant; add cpu(...), opencl{{...}} or pim(...)", core.name));
   for (std::size_t i = 0; i < core.variants.size(); ++i) {
     const Variant* variant = core.variants[i].get();
     if (variant == nullptr)
@@ -53,12 +53,12 @@ std::shared_ptr<const CodeletCore> make_codelet(CodeletCore core) {
     for (std::size_t p = 0; p < core.parameters.size(); ++p)
       if (variant->wanted_format(p) && !core.parameters[p].is_data)
         throw InvalidArgument(fmt::format(
-            "codelet '{}': the {} variant wants a format for argument {}, which is a scalar; count from 0", core.name,
-            variant->device_kind(), p));
+            "codelet '{}': the {} variant wants a format for argument {}, which is a scalar; count from 0",
+            core.name, variant->device_kind(), p));
     if (variant->wanted_formats() > core.parameters.size())
       throw InvalidArgument(fmt::format(
-          "codelet '{}': the {} variant wants a format for an argument that there is not; it has {}", core.name,
-          variant->device_kind(), core.parameters.size()));
+          "codelet '{}': the {} variant wants a format for an argument that there is not; it has {}",
+          core.name, variant->device_kind(), core.parameters.size()));
     variant->check(core.name, core.parameters);
   }
   core.key = 0xcbf29ce484222325u;  // FNV-1a of the name: the same codelet in every run of a program
@@ -72,9 +72,10 @@ void CpuVariant::check(std::string_view codelet, std::span<const Parameter> para
     const ElementType own = own_parameters[i].element;
     const auto wanted = wanted_format(i);
     if (wanted && wanted->layout != Layout::RowMajor)
-      throw InvalidArgument(fmt::format("codelet '{}': the cpu variant wants argument {} as {}, but CPU kernels take "
-                                        "row-major views only",
-                                        codelet, i, to_string(*wanted)));
+      throw InvalidArgument(
+          fmt::format("codelet '{}': the cpu variant wants argument {} as {}, but CPU kernels take "
+                      "row-major views only",
+                      codelet, i, to_string(*wanted)));
     const ElementType expected = wanted ? wanted->element : parameters[i].element;
     if (own == expected) continue;
     throw InvalidArgument(fmt::format(

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "graph/datum.hpp"
 
-#include <cstdlib>
-
 #include <fmt/format.h>
 
+#include <cstdlib>
 
 namespace hocket::detail {
 namespace {
@@ -39,8 +38,8 @@ Datum::Datum(Engine& owner, std::uint64_t id, DatumDescription description)
     home_ = static_cast<std::byte*>(
         std::aligned_alloc(kAlignment, (bytes + kAlignment - 1) / kAlignment * kAlignment));
     if (home_ == nullptr)
-      throw OutOfMemory(fmt::format("the host has no {} bytes for data '{}' ({} of {}); make it smaller", bytes,
-                                    description_.name, to_string(description_.shape),
+      throw OutOfMemory(fmt::format("the host has no {} bytes for data '{}' ({} of {}); make it smaller",
+                                    bytes, description_.name, to_string(description_.shape),
                                     to_string(description_.element)));
   }
   region(whole());

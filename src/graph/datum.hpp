@@ -5,13 +5,12 @@
 
 #include <atomic>
 #include <cstdint>
+#include <hocket/data.hpp>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <unordered_map>
 #include <vector>
-
-#include <hocket/data.hpp>
 
 #include "graph/box_map.hpp"
 #include "graph/task_node.hpp"
@@ -45,15 +44,15 @@ class Region {
 struct AccessState {
   TaskRef writer;
   std::vector<TaskRef> readers;  ///< Since `writer`.
-  bool written = false;          ///< Whether anything, or the user before borrowing, has defined the contents.
+  bool written = false;  ///< Whether anything, or the user before borrowing, has defined the contents.
 };
 
 struct DatumDescription {
   std::string name;
   ElementType element;
   Shape shape;
-  Strides strides{};           ///< Of the home memory.
-  void* borrowed = nullptr;    ///< The user's memory; null for runtime-owned data.
+  Strides strides{};         ///< Of the home memory.
+  void* borrowed = nullptr;  ///< The user's memory; null for runtime-owned data.
   bool read_only = false;
   bool permit_lossy = false;
 };

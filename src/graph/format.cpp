@@ -1,28 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <hocket/format.hpp>
-
 #include <fmt/format.h>
+
+#include <hocket/format.hpp>
 
 namespace hocket {
 
 std::string to_string(ElementType type) {
   switch (type.kind) {
-    case ElementKind::Float: return fmt::format("f{}", type.bytes * 8);
-    case ElementKind::BrainFloat: return "bf16";
-    case ElementKind::Signed: return fmt::format("i{}", type.bytes * 8);
-    case ElementKind::Unsigned: return fmt::format("u{}", type.bytes * 8);
-    case ElementKind::Opaque: break;
+    case ElementKind::Float:
+      return fmt::format("f{}", type.bytes * 8);
+    case ElementKind::BrainFloat:
+      return "bf16";
+    case ElementKind::Signed:
+      return fmt::format("i{}", type.bytes * 8);
+    case ElementKind::Unsigned:
+      return fmt::format("u{}", type.bytes * 8);
+    case ElementKind::Opaque:
+      break;
   }
   return fmt::format("opaque({} bytes)", type.bytes);
 }
 
 std::string to_string(Layout layout) {
   switch (layout) {
-    case Layout::RowMajor: return "row-major";
-    case Layout::BankInterleaved: return "bank-interleaved";
-    case Layout::BankReplicated: return "bank-replicated";
-    case Layout::BankPartialSum: return "bank-partial-sum";
-    case Layout::BankSingle: return "bank-single";
+    case Layout::RowMajor:
+      return "row-major";
+    case Layout::BankInterleaved:
+      return "bank-interleaved";
+    case Layout::BankReplicated:
+      return "bank-replicated";
+    case Layout::BankPartialSum:
+      return "bank-partial-sum";
+    case Layout::BankSingle:
+      return "bank-single";
   }
   return "unknown layout";
 }

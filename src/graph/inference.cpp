@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "graph/inference.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <mutex>
 #include <vector>
-
-#include <fmt/format.h>
 
 namespace hocket::graph {
 namespace {

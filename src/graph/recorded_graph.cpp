@@ -1,23 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "graph/recorded_graph.hpp"
 
-#include <algorithm>
-
 #include <fmt/format.h>
+
+#include <algorithm>
 
 namespace hocket::detail {
 
 Task RecordedGraph::add(TaskRef task, std::string problem, const std::vector<Task>& after) {
   if (sealed_)
-    throw InvalidArgument("this graph has been run or planned already and can no longer be changed; record a new one");
+    throw InvalidArgument(
+        "this graph has been run or planned already and can no longer be changed; record a new one");
   const auto index_of_new = static_cast<std::uint32_t>(tasks_.size());
   for (const Task& earlier : after) {
     const TaskNode* node = earlier.node();
-    const bool ours = node != nullptr && index(node->id) < tasks_.size() && tasks_[index(node->id)].get() == node;
+    const bool ours =
+        node != nullptr && index(node->id) < tasks_.size() && tasks_[index(node->id)].get() == node;
     if (!ours)
-      throw InvalidArgument(fmt::format("task '{}' of a graph is to run after a task that is not of the same graph; "
-                                        "order the graph as a whole instead: it follows what its data was used by",
-                                        task->display_name()));
+      throw InvalidArgument(
+          fmt::format("task '{}' of a graph is to run after a task that is not of the same graph; "
+                      "order the graph as a whole instead: it follows what its data was used by",
+                      task->display_name()));
   }
   task->id = TaskId{index_of_new};
   task->state.store(TaskState::Recorded, std::memory_order_relaxed);
@@ -167,6 +170,7 @@ GraphRun& RecordedGraph::prepare_run(TaskRef end) {
     node.state.store(TaskState::Waiting, std::memory_order_relaxed);
     node.claimed.store(false, std::memory_order_relaxed);
     node.cancel_requested.store(false, std::memory_order_relaxed);
+    node.decided.store(false, std::memory_order_relaxed);
     node.successors.store(nullptr, std::memory_order_relaxed);
     release_reference(node.failed_by.exchange(nullptr, std::memory_order_relaxed));
     node.error = nullptr;
@@ -218,11 +222,12 @@ std::vector<GraphDiagnostic> RecordedGraph::validate() const {
       if (!reads(operand.access)) continue;
       for (const std::uint32_t part : entry->second.cover(operand.region->box(), operand.region->slot()))
         if (!entry->second[part].state) {
-          found.push_back({Severity::Error,
-                           fmt::format("task '{}' reads data '{}', part {} of which neither an earlier task of the "
-                                       "graph nor anything before it has written; write it first",
-                                       task->display_name(), operand.region->name(),
-                                       to_string(entry->second[part].box))});
+          found.push_back(
+              {Severity::Error,
+               fmt::format("task '{}' reads data '{}', part {} of which neither an earlier task of the "
+                           "graph nor anything before it has written; write it first",
+                           task->display_name(), operand.region->name(),
+                           to_string(entry->second[part].box))});
           break;
         }
     }
@@ -247,9 +252,10 @@ std::vector<GraphDiagnostic> RecordedGraph::validate() const {
         if (operand.region->box().contains(parts[i].box) && parts[i].state.writer != t) lost = true;
     }
     if (lost)
-      found.push_back({Severity::Warning, fmt::format("the result of task '{}' is written over before anything reads "
-                                                      "it; leave the task out or read its result",
-                                                      tasks_[t]->display_name())});
+      found.push_back(
+          {Severity::Warning, fmt::format("the result of task '{}' is written over before anything reads "
+                                          "it; leave the task out or read its result",
+                                          tasks_[t]->display_name())});
   }
   return found;
 }

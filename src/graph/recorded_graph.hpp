@@ -7,13 +7,12 @@
 
 #include <atomic>
 #include <cstdint>
+#include <hocket/graph.hpp>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
-
-#include <hocket/graph.hpp>
 
 #include "graph/box_map.hpp"
 #include "graph/datum.hpp"

@@ -8,13 +8,20 @@ namespace hocket {
 
 std::string_view to_string(TaskState state) noexcept {
   switch (state) {
-    case TaskState::Waiting: return "waiting";
-    case TaskState::Ready: return "ready";
-    case TaskState::Running: return "running";
-    case TaskState::Done: return "done";
-    case TaskState::Failed: return "failed";
-    case TaskState::Cancelled: return "cancelled";
-    case TaskState::Recorded: return "recorded";
+    case TaskState::Waiting:
+      return "waiting";
+    case TaskState::Ready:
+      return "ready";
+    case TaskState::Running:
+      return "running";
+    case TaskState::Done:
+      return "done";
+    case TaskState::Failed:
+      return "failed";
+    case TaskState::Cancelled:
+      return "cancelled";
+    case TaskState::Recorded:
+      return "recorded";
   }
   return "unknown";
 }

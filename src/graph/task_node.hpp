@@ -9,15 +9,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <hocket/codelet.hpp>
+#include <hocket/runtime.hpp>
+#include <hocket/task.hpp>
 #include <memory>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
-
-#include <hocket/codelet.hpp>
-#include <hocket/runtime.hpp>
-#include <hocket/task.hpp>
 
 namespace hocket::memory {
 struct Replica;
@@ -33,8 +32,8 @@ class TaskNode;
 struct Operand {
   Region* region = nullptr;
   Access access = Access::Read;
-  std::uint8_t parameter = 0;         ///< Which parameter of the codelet; unused where there is no codelet.
-  memory::Replica* bound = nullptr;   ///< Where the device finds it, from placement to completion.
+  std::uint8_t parameter = 0;        ///< Which parameter of the codelet; unused where there is no codelet.
+  memory::Replica* bound = nullptr;  ///< Where the device finds it, from placement to completion.
 };
 
 /// An arrow of the task graph, stored in its head (the successor) and linked into the list of its tail.
@@ -87,16 +86,16 @@ class TaskNode {
   Engine* engine = nullptr;
   std::shared_ptr<const CodeletCore> codelet;
   std::vector<Operand> operands;
-  std::shared_ptr<std::byte[]> scalars;     ///< All scalar arguments, each at its offset.
+  std::shared_ptr<std::byte[]> scalars;       ///< All scalar arguments, each at its offset.
   std::vector<std::uint32_t> scalar_offsets;  ///< By parameter; unused for data.
-  std::uint64_t eligible = 0;               ///< Bit set of devices that may run it.
+  std::uint64_t eligible = 0;                 ///< Bit set of devices that may run it.
   int priority = 0;
-  bool plain = false;                       ///< Only CPU workers can run it, on data as it lies at home.
+  bool plain = false;  ///< Only CPU workers can run it, on data as it lies at home.
   SourceLocation location;
-  TaskNode* parent = nullptr;               ///< The task that submitted it; counted reference.
-  std::unique_ptr<TaskDetails> details;     ///< Made by `extra()`; before it is published, or by the completer.
-  StaticSuccessors static_successors;       ///< For nodes of a recorded graph instead of `successors`.
-  GraphRun* graph_run = nullptr;            ///< The run of a graph that it belongs to or ends.
+  TaskNode* parent = nullptr;            ///< The task that submitted it; counted reference.
+  std::unique_ptr<TaskDetails> details;  ///< Made by `extra()`; before it is published, or by the completer.
+  StaticSuccessors static_successors;    ///< For nodes of a recorded graph instead of `successors`.
+  GraphRun* graph_run = nullptr;         ///< The run of a graph that it belongs to or ends.
 
   // ---- life ------------------------------------------------------------------------------------------------
   std::atomic<std::uint32_t> references{1};
@@ -108,16 +107,20 @@ class TaskNode {
   /// Set when a predecessor that it needs failed (that task; counted reference), before `pending` falls.
   std::atomic<TaskNode*> failed_by{nullptr};
   std::atomic<bool> cancel_requested{false};
+  /// Set once by who decides whether a placed task runs: the one that begins it, or the one that withdraws it. In the
+  /// fast lane `claimed` decides.
+  std::atomic<bool> decided{false};
   /// List of the edges to successors; `closed()` once this task is over. Pushed by submitters (release), taken as a
   /// whole by the completer (acquire-release exchange).
   std::atomic<Edge*> successors{nullptr};
-  std::atomic<std::uint32_t> waiters{0};          ///< Threads that wait for it; see Engine::wait_until.
-  std::atomic<std::uint32_t> live_children{0};    ///< Tasks that it has submitted and that are not over.
+  std::atomic<std::uint32_t> waiters{0};        ///< Threads that wait for it; see Engine::wait_until.
+  std::atomic<std::uint32_t> live_children{0};  ///< Tasks that it has submitted and that are not over.
   /// Copies that its operands wait for, plus one until they have all been asked for.
   std::atomic<std::uint32_t> missing_operands{0};
-  std::exception_ptr transfer_failure;  ///< Written under the memory manager's lock, before the last copy is over.
-  std::exception_ptr error;             ///< The `TaskError` that waits throw; before `state` becomes Failed.
-  std::atomic<bool> reported{false};    ///< Whether the user has been told of `error`.
+  std::exception_ptr
+      transfer_failure;      ///< Written under the memory manager's lock, before the last copy is over.
+  std::exception_ptr error;  ///< The `TaskError` that waits throw; before `state` becomes Failed.
+  std::atomic<bool> reported{false};  ///< Whether the user has been told of `error`.
 
   // ---- placement; written by the one who claimed it ---------------------------------------------------------
   bool fast = false;       ///< Took the fast lane; set before it can be taken.

@@ -70,7 +70,7 @@ constexpr Conversion conversion(bool lossy) {
 }
 
 constexpr std::array<Conversion, 6> kConversions{
-    conversion<float, bf16>(true),   conversion<bf16, float>(false),  conversion<double, float>(true),
+    conversion<float, bf16>(true),    conversion<bf16, float>(false), conversion<double, float>(true),
     conversion<float, double>(false), conversion<double, bf16>(true), conversion<bf16, double>(false),
 };
 
@@ -87,7 +87,8 @@ void copy_elements(const void* from, const Strides& from_strides, void* to, cons
       return;
     }
     for (std::size_t i = 0; i < a.shape.extent[3]; ++i)
-      std::memcpy(target + i * a.to[3] * element_bytes, source + i * a.from[3] * element_bytes, element_bytes);
+      std::memcpy(target + i * a.to[3] * element_bytes, source + i * a.from[3] * element_bytes,
+                  element_bytes);
   });
 }
 

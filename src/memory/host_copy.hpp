@@ -3,9 +3,8 @@
 #pragma once
 
 #include <cstddef>
-#include <optional>
-
 #include <hocket/format.hpp>
+#include <optional>
 
 namespace hocket::memory {
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "memory/manager.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdlib>
-
-#include <fmt/format.h>
 
 namespace hocket::memory {
 
@@ -74,7 +74,8 @@ void Manager::unpin(Replica& replica) noexcept {
 
 void Manager::free_block(Replica& replica) noexcept {
   DatumReplicas& replicas = *replica.datum->replicas;
-  for (std::uint32_t i = 0; i < replicas.parts.size(); ++i) invalidate(replicas.parts[i].state, replica.number);
+  for (std::uint32_t i = 0; i < replicas.parts.size(); ++i)
+    invalidate(replicas.parts[i].state, replica.number);
   free_memory(replica);
 }
 
@@ -96,8 +97,8 @@ bool Manager::clean(Replica& replica) {
     PartStates& part = replicas.parts[i].state;
     const PartState* own = state_in(part, replica.number);
     if (own == nullptr || !own->exact) continue;
-    const bool elsewhere = std::any_of(
-        part.valid_or_loading.begin(), part.valid_or_loading.end(), [&](const PartState& state) {
+    const bool elsewhere =
+        std::any_of(part.valid_or_loading.begin(), part.valid_or_loading.end(), [&](const PartState& state) {
           return state.replica != replica.number && state.loading == nullptr && state.exact;
         });
     if (!elsewhere) return false;
@@ -120,7 +121,8 @@ void Manager::write_back(Replica& replica) {
   }
   const bool all = dirty.size() == cover.size();
   const Box box = replica.box;
-  ensure(replicas, dirty, all ? &box : nullptr, replicas.home(), {nullptr, nullptr, TransferReason::Eviction, 0});
+  ensure(replicas, dirty, all ? &box : nullptr, replicas.home(),
+         {nullptr, nullptr, TransferReason::Eviction, 0});
   datum.release();  // the transfers hold references of their own
 }
 
@@ -153,8 +155,7 @@ bool Manager::allocate(Replica& replica, bool may_evict) {
   if (replica.node == kHostNode) {
     constexpr std::size_t kAlignment = 64;
     const Bytes bytes = size_of(replica.box, replica.format.element);
-    replica.memory =
-        std::aligned_alloc(kAlignment, (bytes.count + kAlignment - 1) / kAlignment * kAlignment);
+    replica.memory = std::aligned_alloc(kAlignment, (bytes.count + kAlignment - 1) / kAlignment * kAlignment);
     if (replica.memory == nullptr)
       throw OutOfMemory(fmt::format("the host has no {} bytes for a copy of data '{}' as {}", bytes.count,
                                     replica.datum->name(), to_string(replica.format)));
@@ -226,10 +227,11 @@ Acquisition Manager::acquire(TaskNode& task, const DeviceInfo& device, std::span
       node.wanted = true;
       return Acquisition::NoRoom;
     }
-    throw OutOfMemory(fmt::format(
-        "the operands of task '{}' do not fit into the memory of {} ({} bytes), even with nothing else there; use "
-        "smaller tiles, another device, or a higher limit",
-        task.display_name(), device.label, machine_.node(device.memory_node).capacity.count));
+    throw OutOfMemory(
+        fmt::format("the operands of task '{}' do not fit into the memory of {} ({} bytes), even with "
+                    "nothing else there; use "
+                    "smaller tiles, another device, or a higher limit",
+                    task.display_name(), device.label, machine_.node(device.memory_node).capacity.count));
   }
 
   task.missing_operands.store(1, std::memory_order_relaxed);
@@ -332,8 +334,8 @@ Bytes Manager::footprint(std::span<const Operand> operands, const DeviceInfo& de
     for (std::size_t j = 0; j < i; ++j)
       seen = seen || (operands[j].region == operands[i].region && formats[j] == formats[i]);
     if (!seen)
-      total += machine_.node(device.memory_node)
-                   .device->footprint(operands[i].region->box().shape, formats[i]);
+      total +=
+          machine_.node(device.memory_node).device->footprint(operands[i].region->box().shape, formats[i]);
   }
   return total;
 }
@@ -457,7 +459,8 @@ void Manager::add_transfer(DatumReplicas& replicas, Parts parts, const Box& box,
     const Waiter step{nullptr, &transfer, waiter.reason, waiter.priority};
     if (from == source.replica) {
       for (const std::uint32_t i : parts)
-        if (PartState* state = state_in(replicas.parts[i].state, from->number); state != nullptr && state->loading)
+        if (PartState* state = state_in(replicas.parts[i].state, from->number);
+            state != nullptr && state->loading)
           wait_for(*state->loading, step);
     } else {
       ensure(replicas, parts, &box, *from, step);
@@ -472,9 +475,9 @@ void Manager::add_transfer(DatumReplicas& replicas, Parts parts, const Box& box,
   transfer.to = &to;
   transfer.box = box;
   transfer.hop = source.route->hops.back();
-  transfer.reason = transfer.hop.conversion ? TransferReason::Conversion
+  transfer.reason = transfer.hop.conversion                                    ? TransferReason::Conversion
                     : waiter.reason == TransferReason::Fetch && to.number == 0 ? TransferReason::WriteBack
-                                                                                : waiter.reason;
+                                                                               : waiter.reason;
   transfer.bytes = size_of(box, from->format.element);
   transfer.priority = waiter.priority;
   transfer.exact = source.exact;

@@ -14,13 +14,12 @@
 #pragma once
 
 #include <cstdint>
+#include <hocket/report.hpp>
 #include <mutex>
 #include <optional>
 #include <span>
 #include <unordered_set>
 #include <vector>
-
-#include <hocket/report.hpp>
 
 #include "graph/datum.hpp"
 #include "graph/task_node.hpp"
@@ -35,18 +34,18 @@ struct Transfer {
   detail::Datum* datum = nullptr;  ///< Counted reference.
   Replica* from = nullptr;         ///< Pinned, as is `to`.
   Replica* to = nullptr;
-  Box box;                         ///< Within the datum.
-  std::vector<std::uint32_t> parts; ///< That make up the box, unless parts have been split since.
-  std::uint32_t parts_then = 0;     ///< How many parts the datum had when `parts` was made.
-  bool exact = true;                ///< See `PartState::exact`.
+  Box box;                           ///< Within the datum.
+  std::vector<std::uint32_t> parts;  ///< That make up the box, unless parts have been split since.
+  std::uint32_t parts_then = 0;      ///< How many parts the datum had when `parts` was made.
+  bool exact = true;                 ///< See `PartState::exact`.
   Hop hop;
   TransferReason reason = TransferReason::Fetch;
   Bytes bytes{};
-  int priority = 0;                     ///< Of the task that asked first.
-  std::uint32_t predecessors = 0;       ///< Transfers that fill `from` and are not over.
-  std::vector<Transfer*> successors;    ///< Transfers that read what this one fills.
-  std::vector<detail::TaskNode*> tasks; ///< That wait for it.
-  std::exception_ptr failure;           ///< Of a predecessor: not to be started.
+  int priority = 0;                      ///< Of the task that asked first.
+  std::uint32_t predecessors = 0;        ///< Transfers that fill `from` and are not over.
+  std::vector<Transfer*> successors;     ///< Transfers that read what this one fills.
+  std::vector<detail::TaskNode*> tasks;  ///< That wait for it.
+  std::exception_ptr failure;            ///< Of a predecessor: not to be started.
 };
 
 /// Where the manager's decisions go. Called with the manager's lock held: queue and return.

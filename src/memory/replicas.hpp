@@ -5,11 +5,10 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
-#include <vector>
-
 #include <hocket/format.hpp>
 #include <hocket/types.hpp>
+#include <memory>
+#include <vector>
 
 #include "graph/box_map.hpp"
 
@@ -25,16 +24,16 @@ struct Transfer;
 /// row-major, in the host's memory; its block belongs to the datum.
 struct Replica {
   detail::Datum* datum = nullptr;
-  std::uint32_t number = 0;   ///< Within the datum.
-  std::uint32_t slot = 0;     ///< Of the region with the same box.
+  std::uint32_t number = 0;  ///< Within the datum.
+  std::uint32_t slot = 0;    ///< Of the region with the same box.
   MemoryNodeId node{};
   Format format;
   Box box;
-  void* memory = nullptr;     ///< Null while nothing is allocated.
+  void* memory = nullptr;  ///< Null while nothing is allocated.
   Strides strides{};
-  Bytes bytes{};              ///< What it takes from its node's capacity.
-  std::uint32_t pins = 0;     ///< Tasks and transfers that use the block: it may not be released.
-  std::uint64_t last_use = 0; ///< Of the manager's use counter: the least is evicted first.
+  Bytes bytes{};               ///< What it takes from its node's capacity.
+  std::uint32_t pins = 0;      ///< Tasks and transfers that use the block: it may not be released.
+  std::uint64_t last_use = 0;  ///< Of the manager's use counter: the least is evicted first.
 };
 
 /// State of one part of a datum in one replica; parts that are not listed are invalid there.

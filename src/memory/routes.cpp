@@ -45,7 +45,8 @@ std::size_t Routes::KeyHash::operator()(const Key& key) const noexcept {
 const Route* Routes::find(const Place& from, const Place& to) {
   const Key key{from, to};
   auto known = found_.find(key);
-  if (known == found_.end()) known = found_.emplace(key, from == to ? between_blocks(from) : search(from, to)).first;
+  if (known == found_.end())
+    known = found_.emplace(key, from == to ? between_blocks(from) : search(from, to)).first;
   return known->second ? &*known->second : nullptr;
 }
 
@@ -92,8 +93,8 @@ std::optional<Route> Routes::search(const Place& from, const Place& to) const {
     const Vertex here = *nearest;  // a copy: `vertices` grows below
 
     const auto relax = [&](Hop hop, Seconds latency, double seconds_per_byte, bool lossy) {
-      const double cost = here.cost + latency.count + seconds_per_byte * kTypicalBytes +
-                          (lossy ? kLossyPenaltySeconds : 0.0);
+      const double cost =
+          here.cost + latency.count + seconds_per_byte * kTypicalBytes + (lossy ? kLossyPenaltySeconds : 0.0);
       Vertex& there = vertex_of(vertices, hop.to);
       if (cost >= there.cost) return;
       there.cost = cost;
@@ -128,12 +129,17 @@ std::optional<Route> Routes::search(const Place& from, const Place& to) const {
       const DeviceProperties& properties = device.properties();
       for (const Layout layout : kLayouts) {
         const Format format{here.place.format.element, layout};
-        if (layout == Layout::RowMajor && device.can_copy(CopyDirection::DeviceToHost, here.place.format, format))
+        if (layout == Layout::RowMajor &&
+            device.can_copy(CopyDirection::DeviceToHost, here.place.format, format))
           relax({{kHostNode, format}, &device, here.place.node, CopyDirection::DeviceToHost, std::nullopt},
                 properties.link_latency, 1.0 / properties.link_bytes_per_second, false);
         if (format != here.place.format && device.can_hold(format) &&
             device.can_copy(CopyDirection::WithinDevice, here.place.format, format))
-          relax({{here.place.node, format}, &device, here.place.node, CopyDirection::WithinDevice, std::nullopt},
+          relax({{here.place.node, format},
+                 &device,
+                 here.place.node,
+                 CopyDirection::WithinDevice,
+                 std::nullopt},
                 properties.link_latency, 1.0 / properties.bytes_per_second, false);
       }
     }

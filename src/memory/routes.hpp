@@ -3,11 +3,10 @@
 /// can do, or a conversion on the host. Moving and converting are one search for the cheapest path.
 #pragma once
 
+#include <hocket/format.hpp>
 #include <optional>
 #include <unordered_map>
 #include <vector>
-
-#include <hocket/format.hpp>
 
 #include "memory/host_copy.hpp"
 #include "platform/machine.hpp"
@@ -36,7 +35,7 @@ struct Route {
   std::vector<Hop> hops;
   double seconds_per_byte = 0.0;  ///< Sum over the hops, at nominal speeds.
   Seconds latency{};
-  bool lossy = false;             ///< Whether a conversion on the way may change values.
+  bool lossy = false;  ///< Whether a conversion on the way may change values.
 
   Seconds estimate(Bytes bytes) const noexcept {
     return latency + Seconds{seconds_per_byte * static_cast<double>(bytes.count)};

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "platform/machine.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <limits>
-
-#include <fmt/format.h>
-#include <fmt/ranges.h>
 
 namespace hocket::platform {
 namespace {
@@ -121,8 +121,7 @@ Machine::Machine(std::string_view specification, std::string_view memory_limits,
 
 Machine::~Machine() = default;
 
-void Machine::open(std::string_view kind, Backend& backend, std::string_view specification,
-                   bool by_default) {
+void Machine::open(std::string_view kind, Backend& backend, std::string_view specification, bool by_default) {
   std::uint32_t number = 0;
   for (const DeviceInfo& info : infos_) number += info.properties.kind == kind ? 1 : 0;
   for (std::unique_ptr<Device>& device : backend.open(specification)) {
@@ -168,12 +167,12 @@ void Machine::limit_memory(std::string_view limits) {
       const bool possible = std::any_of(backends_.begin(), backends_.end(), [&](const auto& backend) {
         return backend->kind() == name && name != "cpu";
       });
-      const bool built_in = name != "cpu" && std::find(kBuiltInKinds.begin(), kBuiltInKinds.end(), name) !=
-                                                 kBuiltInKinds.end();
+      const bool built_in =
+          name != "cpu" && std::find(kBuiltInKinds.begin(), kBuiltInKinds.end(), name) != kBuiltInKinds.end();
       if (!possible && !built_in)
-        throw InvalidArgument(fmt::format(
-            "memory limits '{}': '{}' is no device with memory of its own; the devices are {}", limits, name,
-            describe()));
+        throw InvalidArgument(
+            fmt::format("memory limits '{}': '{}' is no device with memory of its own; the devices are {}",
+                        limits, name, describe()));
     }
   }
 }
@@ -188,9 +187,9 @@ std::uint64_t Machine::matching(std::string_view specification) const {
       if (rest.empty() ? info.properties.kind == kind : info.label == item)
         found |= std::uint64_t{1} << index(info.id);
     if (found == 0)
-      throw InvalidArgument(fmt::format(
-          "task option on = \"{}\": '{}' is none of this runtime's devices, which are {}", specification,
-          item, describe()));
+      throw InvalidArgument(
+          fmt::format("task option on = \"{}\": '{}' is none of this runtime's devices, which are {}",
+                      specification, item, describe()));
     mask |= found;
   }
   return mask;
@@ -199,7 +198,8 @@ std::uint64_t Machine::matching(std::string_view specification) const {
 std::string Machine::describe() const {
   if (infos_.empty()) return "none";
   std::vector<std::string> names;
-  for (const DeviceInfo& info : infos_) names.push_back(fmt::format("{} ({})", info.label, info.properties.name));
+  for (const DeviceInfo& info : infos_)
+    names.push_back(fmt::format("{} ({})", info.label, info.properties.name));
   return fmt::format("{}", fmt::join(names, ", "));
 }
 

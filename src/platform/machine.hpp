@@ -2,13 +2,12 @@
 /// The machine of a runtime: its devices, opened, and its memory nodes. Constant once opened.
 #pragma once
 
+#include <hocket/backend.hpp>
+#include <hocket/runtime.hpp>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include <hocket/backend.hpp>
-#include <hocket/runtime.hpp>
 
 namespace hocket::platform {
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The policies by name.
-#include <algorithm>
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <hocket/error.hpp>
 #include <hocket/policy.hpp>
 
@@ -30,8 +29,8 @@ constexpr Entry kPolicies[] = {
 std::unique_ptr<Policy> make_policy(std::string_view name) {
   for (const Entry& entry : kPolicies)
     if (name == entry.name) return entry.make();
-  throw InvalidArgument(fmt::format("unknown policy '{}'; known: {} (RuntimeOptions::policy, HOCKET_POLICY)", name,
-                                    fmt::join(policy_names(), ", ")));
+  throw InvalidArgument(fmt::format("unknown policy '{}'; known: {} (RuntimeOptions::policy, HOCKET_POLICY)",
+                                    name, fmt::join(policy_names(), ", ")));
 }
 
 std::vector<std::string> policy_names() {

@@ -6,10 +6,9 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <hocket/policy.hpp>
 #include <map>
 #include <optional>
-
-#include <hocket/policy.hpp>
 
 namespace hocket::sched {
 

@@ -2,9 +2,8 @@
 /// The policy `ws`; see the source for how it decides.
 #pragma once
 
-#include <memory>
-
 #include <hocket/policy.hpp>
+#include <memory>
 
 namespace hocket::sched {
 

@@ -91,9 +91,10 @@ TEST_F(Codelets, PassScalarsOfAnyTriviallyCopyableType) {
   enum class Colour : std::uint8_t { Red, Green };
   Runtime runtime(options_for("cpu:1"));
   double sum = 0.0;
-  const Codelet mixed{"mixed", cpu([&sum](bool flag, Point point, char letter, Colour colour, long double wide) {
-                        sum = (flag ? 1.0 : 0.0) + point.x + point.y + letter + (colour == Colour::Green ? 0.5 : 0.0) +
-                              static_cast<double>(wide);
+  const Codelet mixed{"mixed",
+                      cpu([&sum](bool flag, Point point, char letter, Colour colour, long double wide) {
+                        sum = (flag ? 1.0 : 0.0) + point.x + point.y + letter +
+                              (colour == Colour::Green ? 0.5 : 0.0) + static_cast<double>(wide);
                       })};
   runtime.submit(mixed, true, Point{10.0, 'x', 100}, 'a', Colour::Green, 1000.0L).get();
   EXPECT_EQ(sum, 1.0 + 10.0 + 100.0 + 97.0 + 0.5 + 1000.0);
@@ -119,15 +120,17 @@ TEST_F(Codelets, AreToldTheShapesWhenAskedForTheirWork) {
   EXPECT_EQ(runtime.report().flops, 1007.0);
 }
 
-// ---- formats ----------------------------------------------------------------------------------------------------
+// ---- formats
+// ----------------------------------------------------------------------------------------------------
 
 /// A kernel that sees its input in bf16 and counts what it sees.
 auto sum_in_bf16() {
-  return Codelet<void(View<const float>, Out<float>)>{
-      "sum_in_bf16", cpu([](View<const bf16> x, Out<float> result) {
-                       result[0] = 0.0f;
-                       for (const bf16 element : x) result[0] += static_cast<float>(element);
-                     }).wants<bf16>(0)};
+  return Codelet<void(View<const float>, Out<float>)>{"sum_in_bf16",
+                                                      cpu([](View<const bf16> x, Out<float> result) {
+                                                        result[0] = 0.0f;
+                                                        for (const bf16 element : x)
+                                                          result[0] += static_cast<float>(element);
+                                                      }).wants<bf16>(0)};
 }
 
 TEST_F(Codelets, GetTheFormatThatTheyWantWhereTheDataPermitsTheLoss) {
@@ -155,7 +158,8 @@ TEST_F(Codelets, WidenWithoutAskingSinceThatLosesNothing) {
   std::vector<bf16> memory(4, bf16(2.5f));
   auto x = runtime.data(std::span(memory));
   auto result = runtime.data<float>({1});
-  const Codelet<void(View<const bf16>, Out<float>)> widen{"widen", cpu([](View<const float> v, Out<float> sum) {
+  const Codelet<void(View<const bf16>, Out<float>)> widen{"widen",
+                                                          cpu([](View<const float> v, Out<float> sum) {
                                                             sum[0] = 0.0f;
                                                             for (const float element : v) sum[0] += element;
                                                           }).wants<float>(0)};
@@ -182,8 +186,8 @@ TEST_F(Codelets, MayWriteInAnotherFormat) {
   Runtime runtime(options_for("cpu:1"));
   auto x = runtime.data<float>({3}, {.permit_lossy = true});
   const Codelet<void(Out<float>)> narrow{"narrow", cpu([](Out<bf16> v) {
-                                           for (bf16& element : v) element = bf16(0.5f);
-                                         }).wants<bf16>(0)};
+                                                     for (bf16& element : v) element = bf16(0.5f);
+                                                   }).wants<bf16>(0)};
   runtime.submit(narrow, x);
   EXPECT_EQ(runtime.read(x)[2], 0.5f);
 }
@@ -195,9 +199,9 @@ TEST_F(Codelets, RefuseAKernelOfAnotherElementTypeThatDoesNotSayWants) {
 }
 
 TEST_F(Codelets, RefuseWantsForAScalarOrAnArgumentThatThereIsNot) {
-  EXPECT_TRUE(holds(message_of<InvalidArgument>(
-                        [] { Codelet("scalar", cpu([](float, View<float>) {}).wants<bf16>(0)); }),
-                    {"scalar", "argument 0", "scalar"}));
+  EXPECT_TRUE(holds(
+      message_of<InvalidArgument>([] { Codelet("scalar", cpu([](float, View<float>) {}).wants<bf16>(0)); }),
+      {"scalar", "argument 0", "scalar"}));
   for (const std::size_t index : {2u, 7u})
     EXPECT_TRUE(holds(message_of<InvalidArgument>(
                           [&] { Codelet("beyond", cpu([](float, View<float>) {}).wants<bf16>(index)); }),

@@ -25,7 +25,8 @@ class DataHandles : public testing::WatchedTest {
   Runtime runtime_{options_for("cpu:2")};
 };
 
-// ---- making it ----------------------------------------------------------------------------------------------------
+// ---- making it
+// ----------------------------------------------------------------------------------------------------
 
 TEST_F(DataHandles, BorrowASpanAndGiveItsContentsBack) {
   std::vector<int> memory(100, 1);
@@ -58,7 +59,8 @@ TEST_F(DataHandles, BorrowAStridedArrayAndLeaveTheGapsAlone) {
                     data);
   }
   for (int i = 0; i < 4; ++i)
-    for (int j = 0; j < 10; ++j) EXPECT_EQ(memory[static_cast<std::size_t>(10 * i + j)], j < 6 ? 10 * i + j : -1);
+    for (int j = 0; j < 10; ++j)
+      EXPECT_EQ(memory[static_cast<std::size_t>(10 * i + j)], j < 6 ? 10 * i + j : -1);
 }
 
 TEST_F(DataHandles, BorrowConstantMemoryForReading) {
@@ -119,13 +121,16 @@ TEST_F(DataHandles, RefuseASizeOfZero) {
   std::vector<int> empty;
   EXPECT_TRUE(holds(message_of<InvalidArgument>([&] { runtime_.data(std::span(empty), {.name = "E"}); }),
                     {"'E'", "no elements"}));
-  EXPECT_TRUE(holds(message_of<InvalidArgument>([&] { runtime_.data<int>({4, 0}, {.name = "Z"}); }),
+  EXPECT_TRUE(holds(message_of<InvalidArgument>([&] {
+                      runtime_.data<int>({4, 0}, {.name = "Z"});
+                    }),
                     {"'Z'", "4 x 0"}));
 }
 
 TEST_F(DataHandles, RefuseANullPointer) {
   int* const null = nullptr;
-  EXPECT_TRUE(holds(message_of<InvalidArgument>([&] { runtime_.data(null, {4}, {.name = "N"}); }), {"'N'", "null"}));
+  EXPECT_TRUE(
+      holds(message_of<InvalidArgument>([&] { runtime_.data(null, {4}, {.name = "N"}); }), {"'N'", "null"}));
 }
 
 TEST_F(DataHandles, RefuseStridesThatOverlapOrDoNotEndInOne) {
@@ -140,7 +145,16 @@ TEST_F(DataHandles, RefuseASizeBeyondTheAddressSpace) {
   const std::size_t huge = std::numeric_limits<std::size_t>::max() / 2;
   EXPECT_THROW(runtime_.data<int>({huge, 16}), InvalidArgument);
   EXPECT_THROW(runtime_.data<int>({huge}), InvalidArgument);
-  EXPECT_THROW(runtime_.data<int>({std::size_t{1} << 45}), Error) << "128 TiB are more than the host has";
+}
+
+TEST_F(DataHandles, RefuseASizeThatTheHostHasNot) {
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+  GTEST_SKIP() << "the sanitizers' allocator ends the program instead of refusing";
+#else
+  const std::size_t elements = std::size_t{1} << 45;  // 128 TiB
+  EXPECT_TRUE(holds(message_of<OutOfMemory>([&] { runtime_.data<int>({elements}, {.name = "vast"}); }),
+                    {"'vast'", "bytes", "smaller"}));
+#endif
 }
 
 TEST_F(DataHandles, ThatAreEmptyAreRefusedEverywhere) {
@@ -156,9 +170,11 @@ TEST_F(DataHandles, ThatAreEmptyAreRefusedEverywhere) {
 
 TEST_F(DataHandles, RefuseToBeReadBeforeAnythingHasWrittenThem) {
   auto data = runtime_.data<int>({4}, {.name = "raw"});
-  EXPECT_TRUE(holds(message_of<UninitialisedRead>([&] { runtime_.read(data); }), {"'raw'", "nothing has written"}));
-  EXPECT_TRUE(holds(message_of<UninitialisedRead>([&] { runtime_.submit({.name = "hasty"}, testing::add(), 1, data); }),
-                    {"hasty", "'raw'", "Out<T>"}));
+  EXPECT_TRUE(
+      holds(message_of<UninitialisedRead>([&] { runtime_.read(data); }), {"'raw'", "nothing has written"}));
+  EXPECT_TRUE(holds(
+      message_of<UninitialisedRead>([&] { runtime_.submit({.name = "hasty"}, testing::add(), 1, data); }),
+      {"hasty", "'raw'", "Out<T>"}));
   // The refused submission has had no effect.
   runtime_.submit(testing::set_to(), 1, data);
   EXPECT_EQ(runtime_.read(data)[0], 1);
@@ -246,7 +262,8 @@ TEST_F(DataHandles, OfAnotherRuntimeAreRefusedByName) {
   EXPECT_THROW(runtime_.read(foreign), InvalidArgument);
 }
 
-// ---- parts --------------------------------------------------------------------------------------------------------
+// ---- parts
+// --------------------------------------------------------------------------------------------------------
 
 TEST_F(DataHandles, AreCutIntoTilesOfWhichTheLastMayBeSmaller) {
   auto data = runtime_.data<int>({7, 10});
@@ -314,7 +331,8 @@ TEST_F(DataHandles, KeepOverlappingBlocksAndTheWholeInProgramOrder) {
   const Codelet step{"step", cpu([](int factor, View<int> x) {
                        for (int& element : x) element = element * 3 + factor;
                      })};
-  const std::pair<std::size_t, std::size_t> parts[] = {{0, 30}, {5, 10}, {10, 10}, {0, 6}, {29, 1}, {3, 20}, {0, 30}};
+  const std::pair<std::size_t, std::size_t> parts[] = {{0, 30}, {5, 10}, {10, 10}, {0, 6},
+                                                       {29, 1}, {3, 20}, {0, 30}};
   for (int round = 0; round < 3; ++round)
     for (const auto& [offset, extent] : parts) {
       runtime_.submit(step, round + static_cast<int>(extent), data.block({offset}, {extent}));

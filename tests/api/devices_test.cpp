@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The API over devices with memory of their own: formats on the way, parts and the whole, small memories, messages.
+// The API over devices with memory of their own: formats on the way, parts and the whole, small memories,
+// messages.
 #include <gtest/gtest.h>
 
+#include <hocket/pim.hpp>
 #include <mutex>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
-
-#include <hocket/pim.hpp>
 
 #include "support/gate.hpp"
 #include "support/runtimes.hpp"
@@ -112,8 +112,8 @@ TEST_P(Accelerators, GiveTheRightResultsWhenTheirMemoryHoldsFewOfTheTiles) {
     const auto tiles = data.tiles(kTile);
     for (int round = 0; round < 3; ++round)
       for (std::size_t t = 0; t < tiles.size(); ++t)
-        runtime.submit({.on = (t + static_cast<std::size_t>(round)) % 4 == 3 ? "cpu" : kind()}, add_everywhere(),
-                       static_cast<int>(t), tiles(t));
+        runtime.submit({.on = (t + static_cast<std::size_t>(round)) % 4 == 3 ? "cpu" : kind()},
+                       add_everywhere(), static_cast<int>(t), tiles(t));
   }
   for (std::size_t i = 0; i < memory.size(); ++i) ASSERT_EQ(memory[i], 3 * static_cast<int>(i / kTile)) << i;
 }
@@ -181,7 +181,8 @@ TEST_P(Accelerators, LetATaskWaitForAChildThere) {
   std::vector<int> memory(64, 0);
   auto data = runtime.data(std::span(memory));
   int seen = 0;
-  // The parent holds a lock that a stranger wants, and waits for a task here that needs what a task there makes.
+  // The parent holds a lock that a stranger wants, and waits for a task here that needs what a task there
+  // makes.
   runtime
       .submit(cpu([&] {
         const std::lock_guard guard(lock);
@@ -218,7 +219,8 @@ INSTANTIATE_TEST_SUITE_P(Of, Accelerators, ::testing::Values("opencl", "pim:4"),
                            return std::string(info.param).substr(0, std::string(info.param).find(':'));
                          });
 
-// ---- OpenCL kernels -------------------------------------------------------------------------------------------------
+// ---- OpenCL kernels
+// -------------------------------------------------------------------------------------------------
 
 class OpenclKernels : public testing::WatchedTest {
  protected:
@@ -232,7 +234,8 @@ TEST_F(OpenclKernels, ThatDoNotCompileFailTheirTaskWithTheBuildLog) {
   Runtime runtime(options_for("cpu:1,opencl"));
   std::vector<int> memory(4, 0);
   auto data = runtime.data(std::span(memory));
-  const Update bad{"bad_source", opencl{"__kernel void k(__global int* x, ulong n) { x[0] = undeclared_name; }", "k"}};
+  const Update bad{"bad_source",
+                   opencl{"__kernel void k(__global int* x, ulong n) { x[0] = undeclared_name; }", "k"}};
   const std::string message = message_of<TaskError>([&] { runtime.submit(bad, data).get(); });
   EXPECT_TRUE(holds(message, {"bad_source", "opencl:0", "undeclared_name"}));
   runtime.submit(testing::set_to(), 3, data);
@@ -240,7 +243,9 @@ TEST_F(OpenclKernels, ThatDoNotCompileFailTheirTaskWithTheBuildLog) {
 }
 
 TEST_F(OpenclKernels, ThatTheSourceDoesNotHoldAreRefusedWhenTheCodeletIsBuilt) {
-  EXPECT_TRUE(holds(message_of<InvalidArgument>([] { Update("misnamed", opencl{kAddSource, "subtract"}); }),
+  EXPECT_TRUE(holds(message_of<InvalidArgument>([] {
+                      Update("misnamed", opencl{kAddSource, "subtract"});
+                    }),
                     {"misnamed", "subtract", "no kernel"}));
 }
 
@@ -248,10 +253,12 @@ TEST_F(OpenclKernels, ThatOnlyAppearInACommentFailTheirTask) {
   Runtime runtime(options_for("opencl"));
   std::vector<int> memory(4, 0);
   auto data = runtime.data(std::span(memory));
-  const Update hidden{"hidden", opencl{"/* subtract */ __kernel void add(__global int* x, ulong n) {}", "subtract"}};
+  const Update hidden{"hidden",
+                      opencl{"/* subtract */ __kernel void add(__global int* x, ulong n) {}", "subtract"}};
   const std::string message = message_of<TaskError>([&] { runtime.submit(hidden, data).get(); });
   EXPECT_TRUE(holds(message, {"hidden", "subtract"}));
-  runtime.submit(add_on_accelerators(), 0, data.tiles(4)(0));  // cancelled with the data; the end must not hang
+  runtime.submit(add_on_accelerators(), 0,
+                 data.tiles(4)(0));  // cancelled with the data; the end must not hang
 }
 
 TEST_F(OpenclKernels, GetAnotherElementTypeWhereTheDataPermitTheLoss) {
@@ -259,15 +266,14 @@ TEST_F(OpenclKernels, GetAnotherElementTypeWhereTheDataPermitTheLoss) {
   std::vector<float> memory(100, 1.00390625f);  // 1 + 2^-8 is 1 in bf16
   auto x = runtime.data(std::span(memory), {.permit_lossy = true});
   auto y = runtime.data<float>({100});
-  const Codelet<void(View<const float>, Out<float>)> widen{
-      "widen", opencl{R"(
+  const Codelet<void(View<const float>, Out<float>)> widen{"widen", opencl{R"(
 __kernel void widen(__global const ushort* x, ulong n, __global float* y, ulong m) {
   const size_t i = get_global_id(0);
   if (i < n) y[i] = as_float((uint)x[i] << 16);
 }
 )",
-                      "widen"}
-                   .wants<bf16>(0)};
+                                                                           "widen"}
+                                                                        .wants<bf16>(0)};
   runtime.submit(widen, x, y);
   const auto view = runtime.read(y);
   for (const float value : view) ASSERT_EQ(value, 1.0f);
@@ -278,13 +284,14 @@ TEST_F(OpenclKernels, AreNotGivenDataThatDoesNotPermitTheLoss) {
   Runtime runtime(options_for("cpu:1,opencl"));
   std::vector<float> memory(100, 1.0f);
   auto x = runtime.data(std::span(memory), {.name = "precise"});
-  const Codelet<void(View<float>)> rough{"rough", opencl{"__kernel void rough(__global ushort* x, ulong n) {}", "rough"}
-                                                      .wants<bf16>(0)};
+  const Codelet<void(View<float>)> rough{
+      "rough", opencl{"__kernel void rough(__global ushort* x, ulong n) {}", "rough"}.wants<bf16>(0)};
   EXPECT_TRUE(holds(message_of<NoEligibleDevice>([&] { runtime.submit(rough, x); }),
                     {"rough", "precise", "permit_lossy", "opencl:0"}));
 }
 
-// ---- every subset of the kinds --------------------------------------------------------------------------------------
+// ---- every subset of the kinds
+// --------------------------------------------------------------------------------------
 
 class DeviceSubsets : public ::testing::TestWithParam<int> {
  protected:
@@ -312,7 +319,9 @@ TEST_P(DeviceSubsets, GiveTheRightResultOrNameTheCodeletAndTheDevices) {
                                                      {Add{"on_pim", pim(add_on_dpus)}, 0b100},
                                                      {add_on_accelerators(), 0b110},
                                                      {add_everywhere(), 0b111}};
-  for (const auto& [codelet, kinds] : codelets) {
+  for (const auto& entry : codelets) {
+    const Add& codelet = entry.first;
+    const int kinds = entry.second;
     std::vector<int> memory(300, 1);
     auto data = runtime.data(std::span(memory));
     if ((kinds & GetParam()) != 0) {
@@ -351,7 +360,8 @@ TEST(Devices, OfKindsThatWereNotBuiltInAreRefusedWithTheReason) {
   const testing::Watchdog watchdog;
   if (HOCKET_HAS_OPENCL && HOCKET_HAS_PIM) GTEST_SKIP() << "every kind is built in";
   const char* const missing = HOCKET_HAS_PIM ? "opencl" : "pim";
-  EXPECT_TRUE(holds(message_of<InvalidArgument>([&] { Runtime runtime(options_for(missing)); }), {missing, "without"}));
+  EXPECT_TRUE(holds(message_of<InvalidArgument>([&] { Runtime runtime(options_for(missing)); }),
+                    {missing, "without"}));
 }
 
 }  // namespace

@@ -169,7 +169,8 @@ TEST_F(Graphs, CanNoLongerBeChangedOnceTheyHaveRun) {
   Graph graph = runtime_.record([&](Graph& g) { g.submit(testing::set_to(), 1, data); });
   EXPECT_NO_THROW(graph.submit(testing::add(), 1, data));
   runtime_.run(graph);
-  EXPECT_TRUE(holds(message_of<InvalidArgument>([&] { graph.submit(testing::add(), 1, data); }), {"no longer"}));
+  EXPECT_TRUE(
+      holds(message_of<InvalidArgument>([&] { graph.submit(testing::add(), 1, data); }), {"no longer"}));
   EXPECT_EQ(runtime_.read(data)[0], 2);
 }
 
@@ -253,10 +254,12 @@ TEST_F(Graphs, AreDrawnInDot) {
     g.submit({.name = "look"}, cpu([](View<const int>) {}), data);
     g.submit({.name = "again"}, testing::set_to(), 1, data);
   });
-  EXPECT_TRUE(holds(graph.dot(), {"digraph", R"(make \"it\")", "look", "t0 -> t1;", "t1 -> t2 [style=dashed]", "}\n"}));
+  EXPECT_TRUE(holds(graph.dot(),
+                    {"digraph", R"(make \"it\")", "look", "t0 -> t1;", "t1 -> t2 [style=dashed]", "}\n"}));
 }
 
-// ---- checking -----------------------------------------------------------------------------------------------------
+// ---- checking
+// -----------------------------------------------------------------------------------------------------
 
 TEST_F(Graphs, ThatAreSoundHaveNothingToSay) {
   std::vector<int> memory(4, 0);
@@ -271,7 +274,8 @@ TEST_F(Graphs, ThatAreSoundHaveNothingToSay) {
 
 TEST_F(Graphs, SayWhichTaskReadsDataThatNothingHasWritten) {
   auto data = runtime_.data<int>({4}, {.name = "void"});
-  const Graph graph = runtime_.record([&](Graph& g) { g.submit({.name = "hasty"}, testing::add(), 1, data); });
+  const Graph graph =
+      runtime_.record([&](Graph& g) { g.submit({.name = "hasty"}, testing::add(), 1, data); });
   EXPECT_TRUE(holds(all_messages(graph.validate()), {"error", "hasty", "'void'"}));
   EXPECT_THROW(runtime_.run(graph), UninitialisedRead);
   runtime_.submit(testing::set_to(), 1, data);
@@ -301,7 +305,8 @@ TEST_F(Graphs, WarnOfResultsThatNothingReads) {
   EXPECT_EQ(messages.find("kept"), std::string::npos);
 }
 
-// ---- failing ------------------------------------------------------------------------------------------------------
+// ---- failing
+// ------------------------------------------------------------------------------------------------------
 
 TEST_F(Graphs, ThatFailCanRunAgain) {
   std::vector<int> memory(4, 0);
@@ -311,9 +316,9 @@ TEST_F(Graphs, ThatFailCanRunAgain) {
   const Graph graph = runtime_.record([&](Graph& g) {
     g.submit({.name = "reset"}, testing::set_to(), 1, data);
     g.submit({.name = "moody"}, cpu([&](View<int> x) {
-                                  if (fail) throw std::runtime_error("not today");
-                                  x[0] = 5;
-                                }),
+               if (fail) throw std::runtime_error("not today");
+               x[0] = 5;
+             }),
              data);
     g.submit({.name = "use"}, testing::copy(), data, out);
   });

@@ -139,11 +139,13 @@ TEST_F(HostAccess, KeepsTheDataUntilTheEndOfTheProgramOrder) {
   EXPECT_EQ(runtime_.read(data_)[1], 1 + 100);
 }
 
-// ---- what would never end -----------------------------------------------------------------------------------------
+// ---- what would never end
+// -----------------------------------------------------------------------------------------
 
 TEST_F(HostAccess, RefusesToWaitForTheCallersOwnView) {
   auto view = runtime_.read(data_);
-  EXPECT_TRUE(holds(message_of<Error>([&] { runtime_.write(data_); }), {"'shared'", "never end", "this thread holds"}));
+  EXPECT_TRUE(holds(message_of<Error>([&] { runtime_.write(data_); }),
+                    {"'shared'", "never end", "this thread holds"}));
   view[0];  // still valid
 }
 

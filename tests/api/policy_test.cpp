@@ -97,8 +97,8 @@ TEST_F(Policies, AllGiveTheResultOfSequentialExecution) {
         for (std::uint32_t i = 0; i < 150; ++i) {
           const std::size_t offset = (i * 7) % 20;
           const std::size_t extent = 1 + (i * 5) % 12;
-          runtime.submit({.priority = static_cast<int>(i) % priorities - 1 + (priorities == 1 ? 1 : 0)}, step, i,
-                         data.block({offset}, {extent}));
+          runtime.submit({.priority = static_cast<int>(i) % priorities - 1 + (priorities == 1 ? 1 : 0)}, step,
+                         i, data.block({offset}, {extent}));
           for (std::size_t e = offset; e < offset + extent; ++e) expected[e] = expected[e] * 1664525u + i;
         }
       }

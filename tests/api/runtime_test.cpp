@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runtimes: their options and environment, several at once, their end, reports and explanations.
 #include <gtest/gtest.h>
-
 #include <sys/resource.h>
 
 #include <atomic>
@@ -45,7 +44,8 @@ double cpu_seconds() {
          1e-6 * static_cast<double>(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
 }
 
-// ---- options ------------------------------------------------------------------------------------------------------
+// ---- options
+// ------------------------------------------------------------------------------------------------------
 
 TEST_F(Runtimes, FindTheProcessorWhenNothingIsSaid) {
   Runtime runtime;
@@ -68,9 +68,18 @@ TEST_F(Runtimes, HaveAsManyWorkersAsAskedFor) {
   runtime.wait();
 }
 
+TEST_F(Runtimes, WakeAWorkerOfTheDeviceThatATaskAsksFor) {
+  Runtime runtime(options_for("cpu:1,cpu:1"));
+  for (int i = 0; i < 40; ++i) {
+    runtime.submit({.on = i % 4 == 0 ? "cpu:0" : "cpu:1"}, cpu([] {})).get();
+    std::this_thread::sleep_for(std::chrono::milliseconds{1});  // until the workers sleep
+  }
+}
+
 TEST_F(Runtimes, SayWhatIsWrongWithADeviceSpecification) {
-  for (const char* const bad : {"tpu", "cpu,tpu:4", "cpu:0", "cpu:-1", "cpu:many", "cpu:1.5", "cpu:", ",", "cpu,,cpu", "CPU",
-                                "none,cpu", "cpu:99999999999", "cpu 2", "opencl:99", "pim:0", "pim:x"}) {
+  for (const char* const bad :
+       {"tpu", "cpu,tpu:4", "cpu:0", "cpu:-1", "cpu:many", "cpu:1.5", "cpu:", ",", "cpu,,cpu", "CPU",
+        "none,cpu", "cpu:99999999999", "cpu 2", "opencl:99", "pim:0", "pim:x"}) {
     if (!HOCKET_HAS_OPENCL && std::string(bad).starts_with("opencl")) continue;
     const std::string what = bad;
     if (what == "cpu:") continue;  // the same as "cpu"
@@ -79,7 +88,8 @@ TEST_F(Runtimes, SayWhatIsWrongWithADeviceSpecification) {
   }
   EXPECT_TRUE(holds(message_of<InvalidArgument>([] { Runtime runtime(options_for("cpu,tpu:4")); }),
                     {"tpu", "unknown kind", "cpu"}));
-  EXPECT_TRUE(holds(message_of<InvalidArgument>([] { Runtime runtime(options_for("cpu:many")); }), {"many", "cpu:2"}));
+  EXPECT_TRUE(holds(message_of<InvalidArgument>([] { Runtime runtime(options_for("cpu:many")); }),
+                    {"many", "cpu:2"}));
 }
 
 TEST_F(Runtimes, SayWhatPoliciesThereAre) {
@@ -93,8 +103,8 @@ TEST_F(Runtimes, SayWhatPoliciesThereAre) {
 }
 
 TEST_F(Runtimes, SayWhatIsWrongWithAMemoryLimit) {
-  for (const char* const bad : {"opencl", "opencl=", "opencl=lots", "opencl=-5", "opencl=0", "opencl=1XB", "tpu=1MiB", "=5",
-                                "opencl=1MiB,", "opencl=1e40"}) {
+  for (const char* const bad : {"opencl", "opencl=", "opencl=lots", "opencl=-5", "opencl=0", "opencl=1XB",
+                                "tpu=1MiB", "=5", "opencl=1MiB,", "opencl=1e40"}) {
     RuntimeOptions options = options_for("cpu:1");
     options.memory = bad;
     EXPECT_FALSE(message_of<InvalidArgument>([&] { Runtime runtime(options); }).empty()) << bad;
@@ -110,7 +120,8 @@ TEST_F(Runtimes, TakeALimitForAKindThatIsNotHereToday) {
   EXPECT_NO_THROW(Runtime runtime(options));
 }
 
-// ---- environment --------------------------------------------------------------------------------------------------
+// ---- environment
+// --------------------------------------------------------------------------------------------------
 
 TEST_F(Runtimes, TakeFromTheEnvironmentWhatTheProgramLeavesOpen) {
   const Environment devices("HOCKET_DEVICES", "cpu:3");
@@ -161,7 +172,8 @@ TEST_F(Runtimes, TraceWhenTheEnvironmentSaysSo) {
   EXPECT_EQ(report.task_events[0].name, "seen");
 }
 
-// ---- checked mode -------------------------------------------------------------------------------------------------
+// ---- checked mode
+// -------------------------------------------------------------------------------------------------
 
 const Codelet<void(View<const int>)>& cheat() {
   static const Codelet codelet{"cheat", cpu([](View<const int> x) { const_cast<int&>(x[2]) = -1; })};
@@ -199,7 +211,8 @@ TEST_F(Runtimes, InCheckedModeLetHonestKernelsRun) {
   EXPECT_EQ(runtime.read(sum)[0], 10);
 }
 
-// ---- several, none, and their end -----------------------------------------------------------------------------------
+// ---- several, none, and their end
+// -----------------------------------------------------------------------------------
 
 TEST_F(Runtimes, LiveSideBySide) {
   std::vector<std::unique_ptr<Runtime>> runtimes;
@@ -218,22 +231,26 @@ TEST_F(Runtimes, MayBeUsedFromTheTasksOfAnother) {
   Runtime outer(options_for("cpu:1"));
   Runtime inner(options_for("cpu:1"));
   auto data = inner.data<int>({1});
-  outer.submit(cpu([&] {
-    inner.submit(testing::set_to(), 3, data).get();
-    inner.wait();
-  })).get();
+  outer
+      .submit(cpu([&] {
+        inner.submit(testing::set_to(), 3, data).get();
+        inner.wait();
+      }))
+      .get();
   EXPECT_EQ(inner.read(data)[0], 3);
 }
 
 TEST_F(Runtimes, MayBeMadeInATask) {
   Runtime outer(options_for("cpu:1"));
   int result = 0;
-  outer.submit(cpu([&] {
-    Runtime inner(options_for("cpu:1"));
-    auto data = inner.data<int>({1});
-    inner.submit(testing::set_to(), 4, data);
-    result = inner.read(data)[0];
-  })).get();
+  outer
+      .submit(cpu([&] {
+        Runtime inner(options_for("cpu:1"));
+        auto data = inner.data<int>({1});
+        inner.submit(testing::set_to(), 4, data);
+        result = inner.read(data)[0];
+      }))
+      .get();
   EXPECT_EQ(result, 4);
 }
 
@@ -318,7 +335,8 @@ TEST_F(Runtimes, OrderSubmissionsOfSeveralThreadsAlikeOnAllTheirData) {
   auto a = runtime.data(std::span(a_memory));
   auto b = runtime.data(std::span(b_memory));
   const Codelet mix{"mix", cpu([](int factor, View<int> x, View<int> y) {
-                      const std::uint32_t sum = static_cast<std::uint32_t>(x[0]) * 31u + static_cast<std::uint32_t>(factor);
+                      const std::uint32_t sum =
+                          static_cast<std::uint32_t>(x[0]) * 31u + static_cast<std::uint32_t>(factor);
                       x[0] = static_cast<int>(sum);
                       y[0] = static_cast<int>(sum);
                     })};
@@ -359,7 +377,8 @@ TEST_F(Runtimes, BurnNoProcessorTimeWhileATaskSleepsAndAThreadWaits) {
   EXPECT_LT(cpu_seconds() - before, 0.1) << "of 0.5 s in which one task slept";
 }
 
-// ---- reports and explanations ---------------------------------------------------------------------------------------
+// ---- reports and explanations
+// ---------------------------------------------------------------------------------------
 
 TEST_F(Runtimes, ReportWhatTheyDid) {
   RuntimeOptions options = options_for("cpu:2", "eager");

@@ -139,8 +139,9 @@ TEST_F(Tasks, RefuseToFollowAnEmptyHandleOrATaskOfAnotherRuntime) {
   Runtime runtime(options_for("cpu:1"));
   Runtime other(options_for("cpu:1"));
   const Task foreign = other.submit(cpu([] {}));
-  EXPECT_TRUE(holds(message_of<InvalidArgument>([&] { runtime.submit({.name = "t", .after = {Task()}}, cpu([] {})); }),
-                    {"'t'", "after", "empty"}));
+  EXPECT_TRUE(holds(
+      message_of<InvalidArgument>([&] { runtime.submit({.name = "t", .after = {Task()}}, cpu([] {})); }),
+      {"'t'", "after", "empty"}));
   EXPECT_THROW(runtime.submit({.after = {foreign}}, cpu([] {})), InvalidArgument);
 }
 
@@ -149,8 +150,8 @@ TEST_F(Tasks, RunOnlyWhereTheyAreToldTo) {
   runtime.submit({.on = "cpu"}, cpu([] {})).get();
   runtime.submit({.on = "cpu:0"}, cpu([] {})).get();
   for (const char* const bad : {"gpu", "cpu:1", "cpu,tpu", ",", "cpu:x"})
-    EXPECT_TRUE(holds(message_of<InvalidArgument>([&] { runtime.submit({.on = bad}, cpu([] {})); }),
-                      {bad, "cpu:0"}))
+    EXPECT_TRUE(
+        holds(message_of<InvalidArgument>([&] { runtime.submit({.on = bad}, cpu([] {})); }), {bad, "cpu:0"}))
         << bad;
 }
 
@@ -215,7 +216,8 @@ TEST_F(Tasks, HandlesMayBeCopiedMovedAndDroppedWhileTheTaskRuns) {
   EXPECT_EQ(ran, 500);
 }
 
-// ---- cancel -------------------------------------------------------------------------------------------------------
+// ---- cancel
+// -------------------------------------------------------------------------------------------------------
 
 TEST_F(Tasks, ThatAreWithdrawnNeverRunAndTakeTheirDependantsAlong) {
   for (const int priority : {0, 2}) {
@@ -267,8 +269,7 @@ TEST_F(Tasks, CanBeWithdrawnByManyThreadsWhileTheyRun) {
   for (int round = 0; round < 20; ++round) {
     std::atomic<int> ran{0};
     std::vector<Task> tasks;
-    for (int i = 0; i < 100; ++i)
-      tasks.push_back(runtime.submit({.priority = i % 2}, cpu([&] { ++ran; })));
+    for (int i = 0; i < 100; ++i) tasks.push_back(runtime.submit({.priority = i % 2}, cpu([&] { ++ran; })));
     std::atomic<int> withdrawn{0};
     std::vector<std::thread> threads;
     for (int t = 0; t < 2; ++t)

@@ -224,7 +224,10 @@ TEST(OpenclLaunchSizes, AreEmptyWhereAGlobalSizeIsZero) {
 
 std::vector<Argument> arguments_of(const std::vector<Parameter>& parameters) {
   std::vector<Argument> arguments;
-  for (const Parameter& parameter : parameters) arguments.push_back({parameter, nullptr, {}});
+  for (const Parameter& parameter : parameters) {
+    arguments.push_back({parameter, nullptr, {}});
+    arguments.back().buffer.format = {parameter.element, Layout::RowMajor};
+  }
   return arguments;
 }
 KernelSignature signature_of(std::vector<KernelParameter> parameters) {
@@ -239,6 +242,20 @@ using FloatAndView = detail::ParameterList<float, View<const float>>;
 
 std::string complaint(const KernelSignature& signature) {
   return message_of([&] { check_arguments("k", signature, arguments_of(FloatAndView::parameters())); });
+}
+
+TEST(OpenclArguments, FitAKernelForTheElementsThatTheDataAreConvertedTo) {
+  std::vector<Argument> arguments = arguments_of(FloatAndView::parameters());
+  arguments[1].buffer.format.element = element_type<bf16>();
+  const KernelParameter halves{Kind::GlobalPointer, "ushort*", "x"};
+  EXPECT_EQ(message_of([&] {
+              check_arguments("k", signature_of({kFloat, halves, kExtent}), arguments);
+            }),
+            "");
+  EXPECT_TRUE(mentions(message_of([&] {
+                         check_arguments("k", signature_of({kFloat, kFloats, kExtent}), arguments);
+                       }),
+                       "bf16"));
 }
 
 TEST(OpenclArguments, FitAKernelThatFollowsTheConvention) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What becomes of a program whose kernels fail: who is told, who is cancelled, and that the runtime stays usable.
+// What becomes of a program whose kernels fail: who is told, who is cancelled, and that the runtime stays
+// usable.
 #include <gtest/gtest.h>
-
 #include <spdlog/sinks/ostream_sink.h>
 #include <spdlog/spdlog.h>
 
@@ -57,7 +57,8 @@ TEST_F(Errors, NamesTheTaskTheDeviceTheCauseAndThePlace) {
     EXPECT_EQ(error.failure(), TaskFailure::Failed);
     EXPECT_NE(std::string(error.location().file).find("errors_test.cpp"), std::string::npos);
     EXPECT_EQ(error.location().line, static_cast<std::uint32_t>(line));
-    EXPECT_TRUE(holds(error.what(), {"step 7", "cpu:0", "broken kernel", "errors_test.cpp:" + std::to_string(line)}));
+    EXPECT_TRUE(
+        holds(error.what(), {"step 7", "cpu:0", "broken kernel", "errors_test.cpp:" + std::to_string(line)}));
     ASSERT_NE(error.cause(), nullptr);
     EXPECT_THROW(std::rethrow_exception(error.cause()), std::runtime_error);
     EXPECT_THROW(std::rethrow_if_nested(error), std::runtime_error);

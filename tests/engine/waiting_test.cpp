@@ -104,14 +104,15 @@ TEST_F(Nesting, ReportsTheFailureOfAChildToTheTaskThatWaits) {
 TEST_F(Nesting, ReportsTheFailureOfAChildThatItGets) {
   Runtime runtime(options_for("cpu:1"));
   const Task parent = runtime.submit(
-      {.name = "parent"},
-      cpu([&] { runtime.submit({.name = "child"}, cpu([] { throw std::runtime_error("no luck"); })).get(); }));
+      {.name = "parent"}, cpu([&] {
+        runtime.submit({.name = "child"}, cpu([] { throw std::runtime_error("no luck"); })).get();
+      }));
   const std::string message = testing::message_of<TaskError>([&] { parent.get(); });
   EXPECT_TRUE(testing::holds(message, {"parent", "child", "no luck"}));
 }
 
-/// What a task that holds a lock waits for: made by `submit_child` while another task that wants the same lock is
-/// ready to run.
+/// What a task that holds a lock waits for: made by `submit_child` while another task that wants the same
+/// lock is ready to run.
 void wait_under_a_lock(const std::string& devices, const std::function<Task(Runtime&)>& submit_child) {
   Runtime runtime(options_for(devices));
   std::mutex lock;  // not recursive: a stranger on the same thread would deadlock, one on another blocks it
@@ -206,9 +207,9 @@ TEST_F(Nesting, RefusesToWaitForItself) {
   Gate gate;
   Task self;
   const Task task = self = runtime.submit({.name = "ouroboros"}, cpu([&] {
-    gate.pass();
-    self.get();
-  }));
+                                            gate.pass();
+                                            self.get();
+                                          }));
   gate.open();
   const std::string message = testing::message_of<TaskError>([&] { task.get(); });
   EXPECT_TRUE(testing::holds(message, {"ouroboros", "never end"}));

@@ -50,7 +50,8 @@ TEST(BoxMap, NeverCutsOneTileOfAGridByAnother) {
   EXPECT_EQ(map.size(), 9U);
   slot = 1;
   for (const std::size_t row : {8, 0, 4})
-    for (const std::size_t column : {4, 8, 0}) EXPECT_EQ(map.cover(box_of(row, column, 4, 4), slot++).size(), 1U);
+    for (const std::size_t column : {4, 8, 0})
+      EXPECT_EQ(map.cover(box_of(row, column, 4, 4), slot++).size(), 1U);
 }
 
 TEST(BoxMap, CoversRandomRegionsExactlyAndWithoutOverlap) {

@@ -66,7 +66,7 @@ TEST(Conversions, RoundToTheNearestBrainFloatAndBackWithoutLoss) {
   const auto narrow = find_conversion(element_type<float>(), element_type<bf16>());
   const auto widen = find_conversion(element_type<bf16>(), element_type<float>());
   ASSERT_TRUE(narrow && widen);
-  const std::vector<float> values{0.0F,    -0.0F,     1.0F,  1.00390625F, 1.01171875F, 3.1415927F,
+  const std::vector<float> values{0.0F,     -0.0F,    1.0F,  1.00390625F, 1.01171875F, 3.1415927F,
                                   -65504.F, 1.0e-40F, 1e38F, 3.4e38F,     -2.5e-7F};
   const Shape shape = shape_of({values.size()});
   std::vector<bf16> narrowed(values.size());

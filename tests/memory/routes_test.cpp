@@ -31,7 +31,8 @@ TEST(Routes, AreLossyOnlyWhereAConversionIs) {
 TEST(Routes, DoNotExistBetweenTypesThatNothingConverts) {
   const platform::Machine machine("cpu:1", "", {});
   Routes routes(machine);
-  EXPECT_EQ(routes.find({kHostNode, {element_type<int>(), Layout::RowMajor}}, {kHostNode, kFloatRows}), nullptr);
+  EXPECT_EQ(routes.find({kHostNode, {element_type<int>(), Layout::RowMajor}}, {kHostNode, kFloatRows}),
+            nullptr);
 }
 
 #if HOCKET_HAS_PIM

@@ -79,7 +79,8 @@ TEST(ParseBytes, ReadsPlainNumbersAndUnits) {
 
 TEST(ParseBytes, RefusesWhatIsNoSizeAndNamesIt) {
   for (const char* text : {"", "MiB", "12 parsecs", "-5", "0", "nan", "inf", "1e30GiB", "5MiB extra"})
-    EXPECT_NE(refusal([&] { parse_bytes(text, "limit of 'x'"); }).find("limit of 'x'"), std::string::npos) << text;
+    EXPECT_NE(refusal([&] { parse_bytes(text, "limit of 'x'"); }).find("limit of 'x'"), std::string::npos)
+        << text;
 }
 
 }  // namespace

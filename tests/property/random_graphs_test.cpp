@@ -56,7 +56,8 @@ TEST_P(RandomPrograms, GiveWhatSequentialExecutionGives) {
 
 INSTANTIATE_TEST_SUITE_P(
     Settings, RandomPrograms,
-    testing::Values(Setting{"OneWorker", "cpu:1", "ws", "", 1500}, Setting{"TwoWorkers", "cpu:2", "ws", "", 1500},
+    testing::Values(Setting{"OneWorker", "cpu:1", "ws", "", 1500},
+                    Setting{"TwoWorkers", "cpu:2", "ws", "", 1500},
                     Setting{"ThreeWorkersEager", "cpu:3", "eager", "", 1500},
                     Setting{"FourWorkersEarliestFinish", "cpu:4", "eft", "", 1500},
                     Setting{"EightWorkers", "cpu:8", "ws", "", 1500},

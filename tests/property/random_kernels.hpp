@@ -4,11 +4,10 @@
 #pragma once
 
 #include <cstdint>
-#include <stdexcept>
-#include <string>
-
 #include <hocket/hocket.hpp>
 #include <hocket/pim.hpp>
+#include <stdexcept>
+#include <string>
 
 namespace hocket::property {
 
@@ -120,11 +119,10 @@ using Stir = Codelet<void(Word, View<const Word, Rank>, View<Word, Rank>)>;
 /// b := f(seed).
 template <std::size_t Rank>
 const Make<Rank>& make_codelet() {
-  static const Make<Rank> codelet{
-      "make" + std::to_string(Rank), cpu([](Word seed, Out<Word, Rank> b) {
-        each(b, [&](Word& value, std::size_t i) { value = made(seed, i); });
-      }),
-      opencl{opencl_code<Rank>(), "make", one_item}, pim(make_dpu<Rank>)};
+  static const Make<Rank> codelet{"make" + std::to_string(Rank), cpu([](Word seed, Out<Word, Rank> b) {
+                                    each(b, [&](Word& value, std::size_t i) { value = made(seed, i); });
+                                  }),
+                                  opencl{opencl_code<Rank>(), "make", one_item}, pim(make_dpu<Rank>)};
   return codelet;
 }
 
@@ -144,10 +142,9 @@ const Stir<Rank>& stir_codelet() {
 /// Throws before it has written anything. CPU only.
 template <std::size_t Rank>
 const Stir<Rank>& failing_codelet() {
-  static const Stir<Rank> codelet{"fail" + std::to_string(Rank),
-                                  cpu([](Word, View<const Word, Rank>, View<Word, Rank>) {
-                                    throw Planned("planned failure");
-                                  })};
+  static const Stir<Rank> codelet{
+      "fail" + std::to_string(Rank),
+      cpu([](Word, View<const Word, Rank>, View<Word, Rank>) { throw Planned("planned failure"); })};
   return codelet;
 }
 

@@ -42,8 +42,8 @@ Part random_part(Engine& engine, const Program& program, std::size_t array) {
 }
 
 bool overlap(const Part& a, const Part& b) {
-  return a.array == b.array && a.row < b.row + b.rows && b.row < a.row + a.rows && a.column < b.column + b.columns &&
-         b.column < a.column + a.columns;
+  return a.array == b.array && a.row < b.row + b.rows && b.row < a.row + a.rows &&
+         a.column < b.column + b.columns && b.column < a.column + a.columns;
 }
 
 Step random_step(Engine& engine, const Program& program, bool failures, bool inside) {
@@ -95,7 +95,8 @@ Program random_program(std::uint64_t seed, bool failures) {
   for (std::size_t i = 0; i < steps; ++i) {
     Step step = random_step(engine, program, failures, false);
     step.hasty = chance(engine, 5);
-    const bool submitted = step.kind == StepKind::Make || step.kind == StepKind::Stir || step.kind == StepKind::Fail;
+    const bool submitted =
+        step.kind == StepKind::Make || step.kind == StepKind::Stir || step.kind == StepKind::Fail;
     if (submitted && i > 0 && chance(engine, 10)) {
       const std::size_t earlier = engine() % i;
       const StepKind kind = program.steps[earlier].kind;
@@ -135,7 +136,8 @@ bool Reference::spoilt(const Part& part) const {
 
 void Reference::spoil(const Part& part) {
   for (std::size_t r = 0; r < part.rows; ++r)
-    for (std::size_t c = 0; c < part.columns; ++c) at(part.array, part.row + r, part.column + c).spoilt = true;
+    for (std::size_t c = 0; c < part.columns; ++c)
+      at(part.array, part.row + r, part.column + c).spoilt = true;
 }
 
 void Reference::set(const Part& part, Word seed) {
@@ -202,7 +204,8 @@ bool Reference::execute(const Step& step) {
         }
       break;
     }
-    case StepKind::ReadCheck: break;
+    case StepKind::ReadCheck:
+      break;
     case StepKind::HostWrite:
       // It reads before it writes: spoilt data make it fail, and then it has written nothing.
       if (spoilt(step.to))
@@ -210,7 +213,9 @@ bool Reference::execute(const Step& step) {
       else
         set(step.to, step.seed);
       break;
-    case StepKind::HostOverwrite: set(step.to, step.seed); break;
+    case StepKind::HostOverwrite:
+      set(step.to, step.seed);
+      break;
     case StepKind::GraphTwice:
       for (int run = 0; run < 2; ++run) {
         if (graph_reads_spoilt(step.inner)) {

@@ -6,11 +6,10 @@
 
 #include <array>
 #include <cstdint>
+#include <hocket/hocket.hpp>
 #include <optional>
 #include <random>
 #include <vector>
-
-#include <hocket/hocket.hpp>
 
 #include "property/random_kernels.hpp"
 
@@ -33,9 +32,9 @@ struct Step {
   Part from;  ///< Stir and Fail.
   Part to;
   int priority = 0;
-  bool hasty = false;            ///< Its handle is waited for before the next step is submitted.
+  bool hasty = false;                ///< Its handle is waited for before the next step is submitted.
   std::optional<std::size_t> after;  ///< An earlier step of the same program (not inside a graph).
-  std::vector<Step> inner;       ///< GraphTwice: what is recorded.
+  std::vector<Step> inner;           ///< GraphTwice: what is recorded.
 };
 
 struct Array {

@@ -30,7 +30,8 @@ class Arrays {
       } else {
         arrays_.emplace_back(runtime.data<Word>({array.rows, array.columns}, options));
       }
-      if (!array.borrowed) submit_make(runtime, {}, {i, 0, 0, array.rows, array.columns}, static_cast<Word>(i + 1));
+      if (!array.borrowed)
+        submit_make(runtime, {}, {i, 0, 0, array.rows, array.columns}, static_cast<Word>(i + 1));
     }
   }
 
@@ -38,7 +39,8 @@ class Arrays {
     return std::get<Data<Word, 1>>(arrays_[part.array]).block({part.row}, {part.rows});
   }
   Data<Word, 2> grid(const Part& part) const {
-    return std::get<Data<Word, 2>>(arrays_[part.array]).block({part.row, part.column}, {part.rows, part.columns});
+    return std::get<Data<Word, 2>>(arrays_[part.array])
+        .block({part.row, part.column}, {part.rows, part.columns});
   }
   bool is_line(const Part& part) const { return arrays_[part.array].index() == 0; }
 
@@ -65,13 +67,15 @@ class Arrays {
         const auto view = runtime_.read(grid(part));
         for (std::size_t r = 0; r < part.rows; ++r)
           for (std::size_t c = 0; c < part.columns; ++c)
-            if (const std::string error = differs(reference, part, r, c, view(r, c)); !error.empty()) return error;
+            if (const std::string error = differs(reference, part, r, c, view(r, c)); !error.empty())
+              return error;
       }
     } catch (const TaskError& error) {
       return reference.spoilt(part) ? "" : fmt::format("unexpected: {}", error.what());
     }
-    return reference.spoilt(part) ? fmt::format("array {} could be read though a task that writes it failed", part.array)
-                                  : "";
+    return reference.spoilt(part)
+               ? fmt::format("array {} could be read though a task that writes it failed", part.array)
+               : "";
   }
 
   void host_write(const Step& step) const {
@@ -103,11 +107,12 @@ class Arrays {
   }
 
  private:
-  static std::string differs(const Reference& reference, const Part& part, std::size_t r, std::size_t c, Word value) {
+  static std::string differs(const Reference& reference, const Part& part, std::size_t r, std::size_t c,
+                             Word value) {
     const Word expected = reference.value(part.array, part.row + r, part.column + c);
     if (value == expected) return "";
-    return fmt::format("array {} element ({}, {}) is {} instead of {}", part.array, part.row + r, part.column + c,
-                       value, expected);
+    return fmt::format("array {} element ({}, {}) is {} instead of {}", part.array, part.row + r,
+                       part.column + c, value, expected);
   }
 
   Runtime& runtime_;
@@ -128,14 +133,22 @@ std::string run_and_compare(Runtime& runtime, const Program& program) {
     options.priority = step.priority;
     if (step.after) options.after = {tasks[*step.after]};
     switch (step.kind) {
-      case StepKind::Make: task = arrays.submit_make(runtime, std::move(options), step.to, step.seed); break;
-      case StepKind::Stir: task = arrays.submit_two(runtime, std::move(options), step, false); break;
-      case StepKind::Fail: task = arrays.submit_two(runtime, std::move(options), step, true); break;
+      case StepKind::Make:
+        task = arrays.submit_make(runtime, std::move(options), step.to, step.seed);
+        break;
+      case StepKind::Stir:
+        task = arrays.submit_two(runtime, std::move(options), step, false);
+        break;
+      case StepKind::Fail:
+        task = arrays.submit_two(runtime, std::move(options), step, true);
+        break;
       case StepKind::ReadCheck:
         if (const std::string error = arrays.compare(reference, step.to); !error.empty()) return error;
         break;
       case StepKind::HostWrite:
-      case StepKind::HostOverwrite: arrays.host_write(step); break;
+      case StepKind::HostOverwrite:
+        arrays.host_write(step);
+        break;
       case StepKind::GraphTwice: {
         const Graph graph = runtime.record([&](Graph& recording) {
           for (const Step& inner : step.inner) {

@@ -24,8 +24,8 @@ Candidate on(DeviceId device, double execution, double transfer = 0.0) {
   return {device, Seconds{execution}, Seconds{transfer}, Bytes{}, true};
 }
 
-std::optional<DeviceId> push(Policy& policy, std::uint64_t id, std::vector<Candidate> candidates, int priority = 0,
-                             std::optional<WorkerId> released_by = std::nullopt) {
+std::optional<DeviceId> push(Policy& policy, std::uint64_t id, std::vector<Candidate> candidates,
+                             int priority = 0, std::optional<WorkerId> released_by = std::nullopt) {
   return policy.push({ReadyTaskId{id}, priority, candidates, released_by}, Seconds{});
 }
 
@@ -58,7 +58,8 @@ TEST(Policies, NeverHandATaskToADeviceThatCannotRunIt) {
 TEST(Policies, HandOutEveryTaskExactlyOnce) {
   for (const std::string& name : policy_names()) {
     const auto policy = started(name.c_str());
-    for (std::uint64_t id = 1; id <= 100; ++id) push(*policy, id, {on(kCpu, 1.0), on(kGpu, 1.0 + id % 3)}, id % 4);
+    for (std::uint64_t id = 1; id <= 100; ++id)
+      push(*policy, id, {on(kCpu, 1.0), on(kGpu, 1.0 + id % 3)}, id % 4);
     std::vector<int> seen(101, 0);
     bool any = true;
     while (any) {

@@ -32,7 +32,8 @@ class Gate {
   bool open_ = false;
 };
 
-/// Sleeps in small steps until the condition holds. A test that waits for what never comes is ended by its watchdog.
+/// Sleeps in small steps until the condition holds. A test that waits for what never comes is ended by its
+/// watchdog.
 inline void eventually(const std::function<bool()>& condition) {
   while (!condition()) std::this_thread::sleep_for(std::chrono::milliseconds{1});
 }

@@ -21,8 +21,8 @@ inline RuntimeOptions options_for(std::string devices, std::string policy = {}) 
   return options;
 }
 
-/// The message of the `Exception` that `function` throws; a failure of the test where it throws something else or
-/// nothing.
+/// The message of the `Exception` that `function` throws; a failure of the test where it throws something
+/// else or nothing.
 template <class Exception, class Function>
 std::string message_of(Function&& function) {
   try {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Keeps a test that hangs from hanging the suite: `Watchdog` ends the process with a message that names the test.
+/// Keeps a test that hangs from hanging the suite: `Watchdog` ends the process with a message that names the
+/// test.
 #pragma once
 
 #include <gtest/gtest.h>

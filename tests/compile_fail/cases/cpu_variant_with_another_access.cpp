@@ -2,4 +2,5 @@
 // expect: hocket: this variant uses a parameter otherwise than the codelet (read, write, read-write)
 #include <hocket/hocket.hpp>
 
-const hocket::Codelet<void(hocket::View<const float>)> codelet{"scale", hocket::cpu([](hocket::View<float>) {})};
+const hocket::Codelet<void(hocket::View<const float>)> codelet{"scale",
+                                                               hocket::cpu([](hocket::View<float>) {})};

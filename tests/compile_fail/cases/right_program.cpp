@@ -8,7 +8,8 @@ void scale(float factor, hk::View<const float> x, hk::Out<float> y) {
   for (std::size_t i = 0; i < y.size(); ++i) y[i] = factor * x[i];
 }
 
-void use(hk::Runtime& runtime, const hk::Data<float>& x, const hk::Data<const float>& constant, hk::Data<float> y) {
+void use(hk::Runtime& runtime, const hk::Data<float>& x, const hk::Data<const float>& constant,
+         hk::Data<float> y) {
   const hk::Codelet codelet{"scale", hk::cpu(scale)};
   runtime.submit(codelet, 2.0f, x, y);
   runtime.submit(codelet, 2, constant, y);
