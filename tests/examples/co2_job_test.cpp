@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -409,7 +410,7 @@ Report traced() {
   report.makespan = Seconds{1};
   for (int i = 0; i < 1000; ++i) {
     TaskEvent event;
-    event.name = "t" + std::to_string(i);
+    event.name = fmt::format("t{}", i);
     event.codelet = i % 500 == 499 ? "rare" : "common";
     event.device = DeviceId{i % 2 == 0 ? 0U : 1U};
     event.begin = Seconds{i * 1e-3};
