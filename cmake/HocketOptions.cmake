@@ -35,7 +35,7 @@ if(PROJECT_IS_TOP_LEVEL)
   find_program(HOCKET_CCACHE ccache)
   if(HOCKET_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
     set(CMAKE_CXX_COMPILER_LAUNCHER "${CMAKE_COMMAND}" -E env
-        "CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime" "${HOCKET_CCACHE}")
+        "CCACHE_SLOPPINESS=pch_defines,time_macros" "${HOCKET_CCACHE}")
   endif()
 endif()
 

@@ -33,6 +33,7 @@ liblapacke-dev|module:lapacke|program|needed|LAPACKE
 opencl-headers|file:/usr/include/CL/cl.h|program|wanted|the OpenCL headers
 ocl-icd-opencl-dev|module:OpenCL|program|wanted|the OpenCL loader
 pocl-opencl-icd|file:/etc/OpenCL/vendors/*.icd|program|wanted|an OpenCL driver (PoCL runs on the CPU)
+libpng-dev|module:libpng|program|wanted|libpng, for PNG pictures in the job image
 ccache|command:ccache|tests|wanted|ccache
 libgtest-dev|module:gtest|tests|needed|GoogleTest
 libbenchmark-dev|module:benchmark|tests|needed|Google Benchmark
