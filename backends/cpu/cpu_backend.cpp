@@ -34,16 +34,16 @@ class Topology {
   std::vector<std::uint32_t> cores() const {
     std::vector<std::uint32_t> found;
     if (topology_ == nullptr) return found;
-    const hwloc_const_cpuset_t allowed = hwloc_topology_get_allowed_cpuset(topology_);
+    hwloc_const_cpuset_t allowed = hwloc_topology_get_allowed_cpuset(topology_);
     // The allowed set knows cgroups; the process may be bound to less.
-    const hwloc_cpuset_t bound = hwloc_bitmap_dup(allowed);
-    const hwloc_cpuset_t process = hwloc_bitmap_alloc();
+    hwloc_bitmap_s* const bound = hwloc_bitmap_dup(allowed);
+    hwloc_bitmap_s* const process = hwloc_bitmap_alloc();
     if (hwloc_get_cpubind(topology_, process, HWLOC_CPUBIND_PROCESS) == 0 && !hwloc_bitmap_iszero(process))
       hwloc_bitmap_and(bound, allowed, process);
     const int count = hwloc_get_nbobjs_by_type(topology_, HWLOC_OBJ_CORE);
-    const hwloc_cpuset_t usable = hwloc_bitmap_alloc();
+    hwloc_bitmap_s* const usable = hwloc_bitmap_alloc();
     for (int i = 0; i < count; ++i) {
-      const hwloc_obj_t core = hwloc_get_obj_by_type(topology_, HWLOC_OBJ_CORE, static_cast<unsigned>(i));
+      hwloc_obj* const core = hwloc_get_obj_by_type(topology_, HWLOC_OBJ_CORE, static_cast<unsigned>(i));
       hwloc_bitmap_and(usable, core->cpuset, bound);
       const int first = hwloc_bitmap_first(usable);
       if (first >= 0) found.push_back(static_cast<std::uint32_t>(first));
@@ -56,7 +56,7 @@ class Topology {
 
   std::string model() const {
     if (topology_ == nullptr) return "CPU";
-    const hwloc_obj_t package = hwloc_get_obj_by_type(topology_, HWLOC_OBJ_PACKAGE, 0);
+    hwloc_obj* const package = hwloc_get_obj_by_type(topology_, HWLOC_OBJ_PACKAGE, 0);
     const char* name = package != nullptr ? hwloc_obj_get_info_by_name(package, "CPUModel") : nullptr;
     if (name == nullptr) name = hwloc_obj_get_info_by_name(hwloc_get_root_obj(topology_), "CPUModel");
     std::string text = name != nullptr ? name : "CPU";

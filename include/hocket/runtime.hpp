@@ -135,20 +135,20 @@ class Runtime final : public Submitter {
 
   /// Borrows contiguous memory; see data.hpp for how long it must live. Throws `InvalidArgument` for size 0.
   template <class T>
-  Data<T> data(std::span<T> memory, DataOptions options = {}) {
+  Data<T> data(std::span<T> memory, const DataOptions& options = {}) {
     return Data<T>(borrow(memory.data(), element_type<T>(), shape({memory.size()}), dense(), options,
                           std::is_const_v<T>));
   }
   /// Borrows a dense row-major array.
   template <class T, std::size_t Rank>
-  Data<T, Rank> data(T* memory, const std::size_t (&extents)[Rank], DataOptions options = {}) {
+  Data<T, Rank> data(T* memory, const std::size_t (&extents)[Rank], const DataOptions& options = {}) {
     return Data<T, Rank>(
         borrow(memory, element_type<T>(), shape(extents), dense(), options, std::is_const_v<T>));
   }
   /// Borrows a strided array: `strides` in elements, the last one 1.
   template <class T, std::size_t Rank>
   Data<T, Rank> data(T* memory, const std::size_t (&extents)[Rank], const std::size_t (&strides)[Rank],
-                     DataOptions options = {}) {
+                     const DataOptions& options = {}) {
     Strides all{1, 1, 1, 1};
     for (std::size_t d = 0; d < Rank; ++d) all[d] = strides[d];
     return Data<T, Rank>(borrow(memory, element_type<T>(), shape(extents), all, options, std::is_const_v<T>));
@@ -156,7 +156,7 @@ class Runtime final : public Submitter {
   /// Makes an array that the runtime owns; its contents are undefined until something writes them.
   /// `rt.data<float>({rows, columns})`.
   template <class T, std::size_t Rank>
-  Data<T, Rank> data(const std::size_t (&extents)[Rank], DataOptions options = {}) {
+  Data<T, Rank> data(const std::size_t (&extents)[Rank], const DataOptions& options = {}) {
     static_assert(!std::is_const_v<T>, "hocket: runtime-owned data that nothing can write is of no use");
     return Data<T, Rank>(own(element_type<T>(), shape(extents), options));
   }

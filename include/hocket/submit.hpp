@@ -29,8 +29,8 @@ class ArgumentFor {  // a scalar
  public:
   template <class U>
   requires(std::is_convertible_v<U, P>)
-      ArgumentFor(U&& value,
-                  SourceLocation location = SourceLocation::current())  // NOLINT: implicit by design
+      // NOLINTNEXTLINE(bugprone-forwarding-reference-overload): an `ArgumentFor` converts to no scalar
+      ArgumentFor(U&& value, SourceLocation location = SourceLocation::current())
       : value_(static_cast<P>(std::forward<U>(value))), location_(location) {}
 
   PackedArgument packed() const noexcept { return {nullptr, &value_}; }

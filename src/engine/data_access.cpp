@@ -8,8 +8,6 @@
 
 namespace hocket::detail {
 
-using engine::CpuWorkers;
-
 DataHandle Engine::make_data(DatumDescription description) {
   const std::uint64_t id = next_datum_.fetch_add(1, std::memory_order_relaxed);
   if (description.name.empty()) description.name = fmt::format("data {}", id);

@@ -182,7 +182,7 @@ void DeviceDriver::finish_transfer(Transfer& transfer, Seconds began, Seconds en
   if (!failure)
     recorder_.transfer(
         {&name, transfer.from->node, transfer.to->node, transfer.bytes, transfer.reason, began, ended});
-  memory_.finish(transfer, std::move(failure));
+  memory_.finish(transfer, failure);
 }
 
 bool DeviceDriver::start_launches() {

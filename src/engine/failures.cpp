@@ -57,7 +57,7 @@ std::exception_ptr error_of(const TaskNode& task) {
       return task.error;
     case TaskState::Cancelled: {
       const TaskNode* culprit = task.failed_by.load(std::memory_order_acquire);
-      const std::exception_ptr cause = culprit != nullptr ? culprit->error : nullptr;
+      std::exception_ptr cause = culprit != nullptr ? culprit->error : nullptr;
       if (task.kind != detail::TaskKind::Kernel && cause)
         return cause;  // a read, or a graph's run: the culprit's
       return make_task_error(task, TaskFailure::Cancelled, {}, cause);

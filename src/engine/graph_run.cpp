@@ -24,7 +24,7 @@ Task record_task(RecordedGraph& graph, const std::shared_ptr<const CodeletCore>&
   } catch (const OutOfMemory& error) {
     problem = error.what();
   }
-  return graph.add(std::move(reference), std::move(problem), options.after);
+  return graph.add(reference, std::move(problem), options.after);
 }
 
 Task Engine::run(RecordedGraph& graph, const Plan* plan) {

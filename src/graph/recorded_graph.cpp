@@ -7,7 +7,7 @@
 
 namespace hocket::detail {
 
-Task RecordedGraph::add(TaskRef task, std::string problem, const std::vector<Task>& after) {
+Task RecordedGraph::add(const TaskRef& task, std::string problem, const std::vector<Task>& after) {
   if (sealed_)
     throw InvalidArgument(
         "this graph has been run or planned already and can no longer be changed; record a new one");

@@ -42,7 +42,7 @@ class RecordedGraph : public std::enable_shared_from_this<RecordedGraph> {
 
   /// Adds a described task and infers what it depends on. `problem`: why no device can run it; empty where one can.
   /// Throws `InvalidArgument` once sealed, and for an `after` that is no task of this graph.
-  Task add(TaskRef task, std::string problem, const std::vector<Task>& after);
+  Task add(const TaskRef& task, std::string problem, const std::vector<Task>& after);
   /// Makes the arrays; no task can be added from now on. Idempotent, thread-safe.
   void seal();
 

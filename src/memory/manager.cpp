@@ -486,7 +486,7 @@ void Manager::add_transfer(DatumReplicas& replicas, Parts parts, const Box& box,
     replicas.parts[i].state.valid_or_loading.push_back({to.number, &transfer, source.exact});
   transfer.parts = std::move(parts);
   wait_for(transfer, waiter);
-  owned.release();  // `settle` deletes it
+  static_cast<void>(owned.release());  // `settle` deletes it
   if (transfer.predecessors != 0) return;
   if (!transfer.failure) {
     sink_.start(transfer);
@@ -498,7 +498,7 @@ void Manager::add_transfer(DatumReplicas& replicas, Parts parts, const Box& box,
   for (Datum* datum : released) datum->release();  // not the last reference: the caller uses the datum
 }
 
-void Manager::finish(Transfer& transfer, std::exception_ptr failure) {
+void Manager::finish(Transfer& transfer, const std::exception_ptr& failure) {
   std::vector<Datum*> released;
   {
     const std::lock_guard lock(mutex_);

@@ -106,7 +106,7 @@ class Manager {
   Reachable reachable(const detail::Datum& datum, const DeviceInfo& device, Format format, Access access);
 
   /// A started transfer is over.
-  void finish(Transfer& transfer, std::exception_ptr failure);
+  void finish(Transfer& transfer, const std::exception_ptr& failure);
 
   /// Bytes allocated now on a node.
   Bytes used(MemoryNodeId node) const;

@@ -92,7 +92,7 @@ std::optional<Route> Routes::search(const Place& from, const Place& to) const {
     if (nearest->place == to) return nearest->route;
     const Vertex here = *nearest;  // a copy: `vertices` grows below
 
-    const auto relax = [&](Hop hop, Seconds latency, double seconds_per_byte, bool lossy) {
+    const auto relax = [&](const Hop& hop, Seconds latency, double seconds_per_byte, bool lossy) {
       const double cost =
           here.cost + latency.count + seconds_per_byte * kTypicalBytes + (lossy ? kLossyPenaltySeconds : 0.0);
       Vertex& there = vertex_of(vertices, hop.to);
@@ -102,7 +102,7 @@ std::optional<Route> Routes::search(const Place& from, const Place& to) const {
       there.route.latency += latency;
       there.route.seconds_per_byte += seconds_per_byte;
       there.route.lossy = there.route.lossy || lossy;
-      there.route.hops.push_back(std::move(hop));
+      there.route.hops.push_back(hop);
     };
 
     if (here.place.node == kHostNode) {

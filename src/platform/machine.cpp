@@ -96,7 +96,8 @@ Machine::Machine(std::string_view specification, std::string_view memory_limits,
     for (const auto& backend : backends_) open(backend->kind(), *backend, {}, true);
   } else if (wanted != "none") {
     for (const std::string_view item : split(wanted, ',')) {
-      const auto [kind, rest] = kind_and_rest(item);
+      const KindAndRest parts = kind_and_rest(item);
+      const std::string_view kind = parts.kind;
       const auto found = std::find_if(backends_.begin(), backends_.end(),
                                       [&](const auto& backend) { return backend->kind() == kind; });
       if (found == backends_.end()) {
@@ -110,7 +111,7 @@ Machine::Machine(std::string_view specification, std::string_view memory_limits,
             fmt::join(names, ", ")));
       }
       const std::size_t before = devices_.size();
-      open(kind, **found, rest, false);
+      open(kind, **found, parts.rest, false);
       if (devices_.size() == before)
         throw InvalidArgument(fmt::format("device specification '{}': no device for '{}': {}", specification,
                                           item, (*found)->why_none()));
