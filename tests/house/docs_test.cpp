@@ -38,7 +38,8 @@ class Documents : public testing::Test {
     const fs::path script = folder_ / "command.sh";
     const fs::path log = folder_ / "command.log";
     std::ofstream(script) << "cd '" << in.string() << "' || exit\n" << command << "\n";
-    const std::string line = "timeout 90 bash '" + script.string() + "' >'" + log.string() + "' 2>&1 </dev/null";
+    const std::string line =
+        "timeout 90 bash '" + script.string() + "' >'" + log.string() + "' 2>&1 </dev/null";
     const bool succeeded = std::system(line.c_str()) == 0;
     return {succeeded, read_text(log)};
   }
@@ -91,9 +92,9 @@ TEST_F(Documents, ShowProgramsThatCompile) {
     for (const std::string& program : programs_of(page)) {
       const fs::path source = folder_ / ("page" + std::to_string(++programs) + ".cpp");
       std::ofstream(source) << program;
-      const auto [compiles, messages] = run(folder_, "c++ -std=c++20 -fsyntax-only -I'" +
-                                                         (source_root() / "include").string() + "' '" +
-                                                         source.string() + "'");
+      const auto [compiles, messages] =
+          run(folder_, "c++ -std=c++20 -fsyntax-only -I'" + (source_root() / "include").string() + "' '" +
+                           source.string() + "'");
       EXPECT_TRUE(compiles) << messages.substr(0, 4000);
     }
   }
@@ -158,9 +159,10 @@ TEST_F(Documents, ShowCommandsThatWork) {
 #else
   const fs::path program = HOCKET_PROGRAM;
   if (!fs::exists(program)) GTEST_SKIP() << program << " has not been built";
-  const std::string setting = "unset HOCKET_DEVICES HOCKET_POLICY HOCKET_MEMORY HOCKET_TRACE HOCKET_CHECK\n"
-                              "PATH='" +
-                              program.parent_path().string() + "':$PATH\nset -e\n";
+  const std::string setting =
+      "unset HOCKET_DEVICES HOCKET_POLICY HOCKET_MEMORY HOCKET_TRACE HOCKET_CHECK\n"
+      "PATH='" +
+      program.parent_path().string() + "':$PATH\nset -e\n";
   const bool opencl = run(folder_, setting + "hocket devices --devices opencl").first;
   int tried = 0;
   for (const Page& page : pages()) {
@@ -197,12 +199,14 @@ TEST_F(Documents, NameScriptsAndPresetsThatExistInTheirCommands) {
         const auto* const elsewhere = entry_for(kElsewhere, without_environment(command));
         if (elsewhere != std::end(kElsewhere)) used.insert(elsewhere->begin);
         std::smatch match;
-        if (std::regex_search(command, match, script))
+        if (std::regex_search(command, match, script)) {
           EXPECT_TRUE(fs::exists(source_root() / match[1].str()))
               << place_of(page, block.line) << match[1] << " does not exist";
-        if (std::regex_search(command, match, preset))
+        }
+        if (std::regex_search(command, match, preset)) {
           EXPECT_NE(presets.find("\"name\": \"" + match[1].str() + "\""), std::string::npos)
               << place_of(page, block.line) << "there is no preset " << match[1];
+        }
       }
     }
   }
@@ -229,7 +233,8 @@ TEST_F(Documents, LinkToFilesAndHeadingsThatExist) {
         if (target.find("://") != std::string::npos) continue;
         ++links;
         const fs::path file = target.empty() ? page.path : page.path.parent_path() / target;
-        ASSERT_TRUE(fs::exists(source_root() / file)) << place_of(page, number) << target << " does not exist";
+        ASSERT_TRUE(fs::exists(source_root() / file))
+            << place_of(page, number) << target << " does not exist";
         if (!(*it)[2].matched) continue;
         const Page linked = read_page(file, read_text(source_root() / file));
         EXPECT_TRUE(anchors_of(linked).count((*it)[2]))
@@ -241,7 +246,8 @@ TEST_F(Documents, LinkToFilesAndHeadingsThatExist) {
 }
 
 // Words in `code` that stand in no source file of the tree: tools, and what a user would write.
-const std::set<std::string> kForeignWords = {"CMAKE_PREFIX_PATH", "PREFIX", "libs", "cflags", "app", "PKG_CONFIG_PATH"};
+const std::set<std::string> kForeignWords = {"CMAKE_PREFIX_PATH", "PREFIX", "libs", "cflags", "app",
+                                             "PKG_CONFIG_PATH",   "NDEBUG"};
 
 TEST_F(Documents, NameFilesAndIdentifiersThatExist) {
   std::set<std::string> known = kForeignWords;
@@ -261,8 +267,10 @@ TEST_F(Documents, NameFilesAndIdentifiersThatExist) {
     for (const auto& [number, line] : page.prose) {
       for (const std::string& span : code_spans(line)) {
         ++spans;
-        if (std::regex_match(span, path))
-          EXPECT_TRUE(fs::exists(source_root() / span)) << place_of(page, number) << span << " does not exist";
+        if (std::regex_match(span, path)) {
+          EXPECT_TRUE(fs::exists(source_root() / span))
+              << place_of(page, number) << span << " does not exist";
+        }
         for (const std::string& word : words_of(span))
           EXPECT_TRUE(word.size() < 3 || known.count(word))
               << place_of(page, number) << "'" << word << "' in `" << span << "` is nowhere in the tree";
