@@ -19,6 +19,7 @@ struct CpuWorkers::Slot {
   DeviceId device{};
   std::uint32_t worker = 0;  ///< Within the device.
   std::uint32_t global = 0;  ///< Among all workers of the policy.
+  std::size_t position = 0;  ///< Among the slots.
   std::optional<std::uint32_t> cpu;
   ReadyQueue own;    ///< Made ready by this worker.
   ReadyQueue inbox;  ///< From other threads: fast-lane tasks and those whose operands have come.
@@ -57,6 +58,7 @@ CpuWorkers::CpuWorkers(const platform::Machine& machine, Lifecycle& lifecycle, D
       slot->owner = this;
       slot->device = device.id;
       slot->worker = i;
+      slot->position = slots_.size();
       slot->global = global++;
       if (i < properties.worker_cpus.size()) slot->cpu = properties.worker_cpus[i];
       one_device_ = one_device_ && (slots_.empty() || slots_.front()->device == device.id);
@@ -145,7 +147,7 @@ TaskRef CpuWorkers::find_work(Slot& slot) {
   }
   if (TaskRef task = take_from_policy(slot)) return task;
   for (std::size_t i = 1; i < slots_.size(); ++i) {
-    Slot& victim = *slots_[(slot.worker + i) % slots_.size()];
+    Slot& victim = *slots_[(slot.position + i) % slots_.size()];
     if (victim.device != slot.device || &victim == &slot) continue;
     while (TaskRef task = victim.own.pop_oldest())
       if (TaskRef found = usable(std::move(task))) return found;
