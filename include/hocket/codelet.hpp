@@ -12,6 +12,7 @@
 #include <hocket/backend.hpp>
 #include <hocket/view.hpp>
 #include <memory>
+#include <new>
 #include <optional>
 #include <span>
 #include <string>
@@ -32,12 +33,38 @@ struct CodeletCore {
   std::vector<Parameter> parameters;
   std::vector<std::shared_ptr<const Variant>> variants;  ///< At most one for each kind of device.
   std::function<Work(std::span<const Shape>)> work;      ///< May be empty.
-  std::uint64_t key = 0;  ///< Identifies the codelet in cost models: a hash of its name.
+  std::uint64_t key = 0;     ///< Identifies the codelet in cost models: a hash of its name.
+  std::uint64_t serial = 0;  ///< Distinguishes the codelets of a process, dead ones included.
   bool one_off = false;   ///< Made for one task, with which its kernel goes.
 };
 
 /// Checks name and variants, and computes the key; throws `InvalidArgument`.
 std::shared_ptr<const CodeletCore> make_codelet(CodeletCore core);
+
+/// A box of a datum as it lies in the host's memory: what a task on a CPU core finds where nothing had to be moved.
+struct HomeView {
+  void* memory = nullptr;  ///< Its first element.
+  Shape shape;
+  Strides strides{};
+};
+
+/// How the arguments of a kernel are kept in a task, and how it is called on data at home.
+struct TaskType {
+  const Parameter* parameters = nullptr;
+  const std::uint32_t* scalar_offsets = nullptr;  ///< By parameter, into the task's storage; unused for data.
+  std::uint32_t parameter_count = 0;
+  std::uint32_t operand_count = 0;      ///< Parameters that are data.
+  std::uint32_t storage_bytes = 0;      ///< Of the captures (one-off kernels only) and the scalars.
+  std::uint32_t storage_alignment = 1;
+  /// Calls the kernel. `arguments`: for each parameter the `HomeView` or the scalar. Null where it must be launched
+  /// through its variant.
+  void (*run)(const void* kernel, const void* const* arguments) = nullptr;
+  const void* kernel = nullptr;  ///< What `run` takes; null for one-off kernels, which lie in the task's storage.
+  bool one_off = false;
+  /// One-off kernels: constructs the kernel from its recipe (a `Cpu`), and destroys it; null where that does nothing.
+  void (*construct)(void* to, const void* recipe) = nullptr;
+  void (*destroy)(void* kernel) noexcept = nullptr;
+};
 
 // ---- what a parameter type means -------------------------------------------------------------------------
 
@@ -53,6 +80,7 @@ struct ParameterTraits {  // a scalar
     return {false, Access::Read, element_type<P>(), 0, static_cast<std::uint32_t>(alignof(P))};
   }
   static P unpack(const Argument& argument) noexcept { return *static_cast<const P*>(argument.scalar); }
+  static P unpack_home(const void* scalar) noexcept { return *static_cast<const P*>(scalar); }
 };
 
 template <class ViewType, class T, std::size_t Rank, Access Mode>
@@ -74,6 +102,16 @@ struct ViewTraits {
       strides[d] = argument.buffer.strides[d];
     }
     return ViewType(static_cast<T*>(argument.buffer.memory), extents, strides);
+  }
+  static ViewType unpack_home(const void* argument) noexcept {
+    const HomeView& home = *static_cast<const HomeView*>(argument);
+    std::array<std::size_t, Rank> extents{};
+    std::array<std::size_t, Rank> strides{};
+    for (std::size_t d = 0; d < Rank; ++d) {
+      extents[d] = home.shape.extent[d];
+      strides[d] = home.strides[d];
+    }
+    return ViewType(static_cast<T*>(home.memory), extents, strides);
   }
 };
 template <class T, std::size_t Rank>
@@ -179,6 +217,8 @@ class CpuVariant : public Variant {
   CpuVariant() : Variant("cpu") {}
   /// Runs the kernel on the calling thread; passes on what it throws.
   virtual void run(std::span<const Argument> arguments) const = 0;
+  /// Says in `type` how to call the kernel on data at home, without this class.
+  virtual void describe(TaskType& type) const noexcept = 0;
   /// Destroys the kernel with what it captures; it cannot run any more. For kernels that are used once.
   virtual void forget() const noexcept = 0;
   /// The parameters as the kernel itself has them.
@@ -197,7 +237,19 @@ class CpuVariantOf<F, ParameterList<Ps...>> final : public CpuVariant {
   void run(std::span<const Argument> arguments) const override {
     call(arguments, std::index_sequence_for<Ps...>{});
   }
+  void describe(TaskType& type) const noexcept override {
+    type.kernel = &*function_;
+    type.run = [](const void* kernel, const void* const* arguments) {
+      call_home(*static_cast<const F*>(kernel), arguments, std::index_sequence_for<Ps...>{});
+    };
+  }
   void forget() const noexcept override { function_.reset(); }
+
+  template <std::size_t... Indices>
+  static void call_home(const F& function, [[maybe_unused]] const void* const* arguments,
+                        std::index_sequence<Indices...>) {
+    function(ParameterTraits<Ps>::unpack_home(arguments[Indices])...);
+  }
 
  private:
   template <std::size_t... Indices>
@@ -228,6 +280,7 @@ class VariantRecipe {
   }
 
  protected:
+  bool wants_nothing() const noexcept { return wants_.empty(); }
   void apply_wants(Variant& variant) const {
     for (const detail::Want& want : wants_) variant.want_format(want.index, want.format);
   }
@@ -239,6 +292,60 @@ class VariantRecipe {
 template <class F, class Signature>
 class Cpu;
 
+namespace detail {
+
+/// The type of the tasks that a kernel is used once for.
+template <class F, class List>
+struct OneOff;
+template <class F, class... Ps>
+struct OneOff<F, ParameterList<Ps...>> {
+  static constexpr std::size_t kCount = sizeof...(Ps);
+  static constexpr std::array<Parameter, kCount> kParameters{ParameterTraits<Ps>::parameter()...};
+  struct Layout {
+    std::array<std::uint32_t, kCount> offsets{};
+    std::uint32_t bytes = static_cast<std::uint32_t>(std::is_empty_v<F> ? 0 : sizeof(F));
+    std::uint32_t alignment = static_cast<std::uint32_t>(alignof(F));
+    std::uint32_t operands = 0;
+  };
+  static constexpr Layout layout() noexcept {
+    Layout result;
+    for (std::size_t i = 0; i < kCount; ++i) {
+      if (kParameters[i].is_data) {
+        ++result.operands;
+        continue;
+      }
+      const std::uint32_t alignment = kParameters[i].alignment;
+      if (alignment > result.alignment) result.alignment = alignment;
+      result.bytes = (result.bytes + alignment - 1) / alignment * alignment;
+      result.offsets[i] = result.bytes;
+      result.bytes += kParameters[i].element.bytes;
+    }
+    return result;
+  }
+  static constexpr Layout kLayout = layout();
+  static void run(const void* kernel, const void* const* arguments) {
+    CpuVariantOf<F, ParameterList<Ps...>>::call_home(*static_cast<const F*>(kernel), arguments,
+                                                     std::index_sequence_for<Ps...>{});
+  }
+  static void construct(void* to, const void* recipe) {
+    ::new (to) F(static_cast<const Cpu<F, void(Ps...)>*>(recipe)->function());
+  }
+  static void destroy(void* kernel) noexcept { static_cast<F*>(kernel)->~F(); }
+  static constexpr TaskType kType{kParameters.data(),
+                                  kLayout.offsets.data(),
+                                  static_cast<std::uint32_t>(kCount),
+                                  kLayout.operands,
+                                  kLayout.bytes,
+                                  kLayout.alignment,
+                                  &run,
+                                  nullptr,
+                                  true,
+                                  std::is_empty_v<F> ? nullptr : &construct,
+                                  std::is_trivially_destructible_v<F> ? nullptr : &destroy};
+};
+
+}  // namespace detail
+
 /// The CPU variant of a codelet; made by `cpu(function)`.
 template <class F, class... Ps>
 class Cpu<F, void(Ps...)> : public VariantRecipe<Cpu<F, void(Ps...)>> {
@@ -249,6 +356,10 @@ class Cpu<F, void(Ps...)> : public VariantRecipe<Cpu<F, void(Ps...)>> {
 
   /// Where `cpu(...)` was called: the name of a one-off task.
   SourceLocation location() const noexcept { return location_; }
+  const F& function() const noexcept { return function_; }
+
+  /// Whether it takes all data as they lie in the host's memory.
+  using VariantRecipe<Cpu>::wants_nothing;
 
   template <class DeclaredList>
   std::shared_ptr<const Variant> build() const {

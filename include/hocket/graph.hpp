@@ -49,6 +49,8 @@ class Graph final : public Submitter {
   const std::shared_ptr<detail::RecordedGraph>& core() const noexcept { return core_; }
 
  private:
+  Task submit_one(const detail::Submission& submission) override;
+
   std::shared_ptr<detail::RecordedGraph> core_;
 };
 

@@ -231,6 +231,8 @@ class Runtime final : public Submitter {
   detail::DataHandle own(ElementType element, const Shape& shape, const DataOptions& options);
   detail::HostAccessGrant begin_access(const detail::DataHandle& handle, Access access);
 
+  Task submit_one(const detail::Submission& submission) override;
+
   std::unique_ptr<detail::Engine> engine_;
 };
 

@@ -131,6 +131,19 @@ struct Diagnose<ParameterList<Ps...>> {
 std::shared_ptr<const CodeletCore> make_one_off(std::shared_ptr<const Variant> variant,
                                                 std::vector<Parameter> parameters, SourceLocation location);
 
+/// A submission on its way to the core; what it points to is valid during the call.
+struct Submission {
+  /// What is submitted: a codelet, or a kernel that is used once.
+  const std::shared_ptr<const CodeletCore>* codelet = nullptr;
+  const TaskType* one_off = nullptr;
+  const void* recipe = nullptr;  ///< The `Cpu` of a one-off kernel.
+  /// Makes a codelet of the recipe, for what a one-off kernel cannot do by itself.
+  std::shared_ptr<const CodeletCore> (*make_codelet)(const void* recipe) = nullptr;
+  std::span<const PackedArgument> arguments;
+  TaskOptions* options = nullptr;  ///< Null where none are given; may be moved from.
+  SourceLocation location;         ///< Of the call.
+};
+
 }  // namespace detail
 
 /// Base of `Runtime` and `Graph`: the forms of `submit`.
@@ -146,24 +159,20 @@ class Submitter {
  public:
   template <class... Ps>
   Task submit(const Codelet<void(Ps...)>& codelet, detail::ArgumentForT<Ps>... arguments) {
-    return submit_all(codelet.core(), {}, arguments...);
+    return submit_codelet(codelet.core(), nullptr, arguments...);
   }
   template <class... Ps>
   Task submit(TaskOptions options, const Codelet<void(Ps...)>& codelet,
               detail::ArgumentForT<Ps>... arguments) {
-    return submit_all(codelet.core(), std::move(options), arguments...);
+    return submit_codelet(codelet.core(), &options, arguments...);
   }
   template <class F, class... Ps>
   Task submit(const Cpu<F, void(Ps...)>& kernel, detail::ArgumentForT<Ps>... arguments) {
-    return submit(TaskOptions{}, kernel, arguments...);
+    return submit_one_off(kernel, nullptr, arguments...);
   }
   template <class F, class... Ps>
   Task submit(TaskOptions options, const Cpu<F, void(Ps...)>& kernel, detail::ArgumentForT<Ps>... arguments) {
-    using List = detail::ParameterList<Ps...>;
-    if (sizeof...(Ps) == 0 && options.location.line == 0) options.location = kernel.location();
-    return submit_all(
-        detail::make_one_off(kernel.template build<List>(), List::parameters(), kernel.location()),
-        std::move(options), arguments...);
+    return submit_one_off(kernel, &options, arguments...);
   }
 
   // Chosen when the arguments do not fit: says why.
@@ -198,6 +207,8 @@ class Submitter {
                              std::span<const detail::PackedArgument> arguments) = 0;
 
  protected:
+  virtual Task submit_one(const detail::Submission& submission) = 0;
+
   Submitter() = default;
   Submitter(const Submitter&) = default;
   Submitter& operator=(const Submitter&) = default;
@@ -208,11 +219,31 @@ class Submitter {
     return locations.size() == 0 ? SourceLocation{} : *locations.begin();
   }
   template <class... Args>
-  Task submit_all(const std::shared_ptr<const detail::CodeletCore>& codelet, TaskOptions&& options,
-                  const Args&... arguments) {
-    if (options.location.line == 0) options.location = place({arguments.location()...});
+  Task submit_codelet(const std::shared_ptr<const detail::CodeletCore>& codelet, TaskOptions* options,
+                      const Args&... arguments) {
     const std::array<detail::PackedArgument, sizeof...(Args)> packed{arguments.packed()...};
-    return submit_packed(codelet, std::move(options), packed);
+    detail::Submission submission;
+    submission.codelet = &codelet;
+    submission.arguments = packed;
+    submission.options = options;
+    submission.location = place({arguments.location()...});
+    return submit_one(submission);
+  }
+  template <class F, class... Ps, class... Args>
+  Task submit_one_off(const Cpu<F, void(Ps...)>& kernel, TaskOptions* options, const Args&... arguments) {
+    using List = detail::ParameterList<Ps...>;
+    const std::array<detail::PackedArgument, sizeof...(Args)> packed{arguments.packed()...};
+    detail::Submission submission;
+    if (kernel.wants_nothing()) submission.one_off = &detail::OneOff<F, List>::kType;
+    submission.recipe = &kernel;
+    submission.make_codelet = [](const void* recipe) {
+      const auto& self = *static_cast<const Cpu<F, void(Ps...)>*>(recipe);
+      return detail::make_one_off(self.template build<List>(), List::parameters(), self.location());
+    };
+    submission.arguments = packed;
+    submission.options = options;
+    submission.location = sizeof...(Args) == 0 ? kernel.location() : place({arguments.location()...});
+    return submit_one(submission);
   }
 };
 

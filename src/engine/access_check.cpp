@@ -29,13 +29,13 @@ std::uint64_t checksum(const Buffer& buffer) {
 
 }  // namespace
 
-AccessCheck::AccessCheck(const detail::TaskNode& task, std::span<const Argument> arguments)
+AccessCheck::AccessCheck(detail::TaskNode& task, std::span<const Argument> arguments)
     : task_(task), arguments_(arguments) {
-  for (std::size_t i = 0; i < task.operands.size(); ++i) {
-    const detail::Operand& operand = task.operands[i];
+  for (std::size_t i = 0; i < task.operands().size(); ++i) {
+    const detail::Operand& operand = task.operands()[i];
     if (writes(operand.access)) continue;
     const bool also_written = std::any_of(
-        task.operands.begin(), task.operands.end(),
+        task.operands().begin(), task.operands().end(),
         [&](const detail::Operand& other) { return writes(other.access) && other.region == operand.region; });
     if (!also_written) watched_.push_back({i, checksum(arguments[operand.parameter].buffer)});
   }
@@ -43,13 +43,13 @@ AccessCheck::AccessCheck(const detail::TaskNode& task, std::span<const Argument>
 
 void AccessCheck::verify() const {
   for (const Watched& watched : watched_) {
-    const detail::Operand& operand = task_.operands[watched.operand];
+    const detail::Operand& operand = task_.operands()[watched.operand];
     if (checksum(arguments_[operand.parameter].buffer) == watched.checksum) continue;
     throw AccessViolation(
         fmt::format("the kernel of codelet '{}' wrote argument {} (data '{}'), which its signature declares "
                     "read-only; take it as "
                     "View<T> or Out<T>",
-                    task_.codelet->name, operand.parameter, operand.region->name()));
+                    task_.core().name, operand.parameter, operand.region->name()));
   }
 }
 

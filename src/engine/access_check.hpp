@@ -15,7 +15,7 @@ namespace hocket::engine {
 /// time. An operand that another argument of the same task writes is left out.
 class AccessCheck {
  public:
-  AccessCheck(const detail::TaskNode& task, std::span<const Argument> arguments);
+  AccessCheck(detail::TaskNode& task, std::span<const Argument> arguments);
   /// Throws `AccessViolation` that names the argument and the data.
   void verify() const;
 
@@ -24,7 +24,7 @@ class AccessCheck {
     std::size_t operand;
     std::uint64_t checksum;
   };
-  const detail::TaskNode& task_;
+  detail::TaskNode& task_;
   std::span<const Argument> arguments_;
   std::vector<Watched> watched_;
 };

@@ -5,34 +5,49 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
 #include "engine/access_check.hpp"
+#include "graph/datum.hpp"
 
 namespace hocket::engine {
 
 using detail::TaskNode;
 using detail::TaskRef;
 
-struct CpuWorkers::Slot {
-  CpuWorkers* owner = nullptr;
-  DeviceId device{};
-  std::uint32_t worker = 0;  ///< Within the device.
-  std::uint32_t global = 0;  ///< Among all workers of the policy.
-  std::size_t position = 0;  ///< Among the slots.
-  std::optional<std::uint32_t> cpu;
-  ReadyQueue own;    ///< Made ready by this worker.
-  ReadyQueue inbox;  ///< From other threads: fast-lane tasks and those whose operands have come.
-  /// Grows when the slot changes hands; a thread works in it while its own number is current.
-  std::atomic<std::uint64_t> tenancy{0};
-};
-
 namespace {
 
-// What this thread is; set by `thread_main` and friends, restored by nested runs.
-thread_local CpuWorkers::Slot* this_slot = nullptr;
-thread_local TaskNode* this_task = nullptr;
-thread_local std::uint64_t this_tenancy = 0;
+/// Tasks that their owner ends faster than this are left to it: taking one moves some cache lines between cores, which
+/// costs about as much (142 to 475 ns for each round trip on the machines measured).
+constexpr std::int64_t kTinyTaskNanoseconds = 300;
+/// A judgement on how fast a queue moves needs that much time between two looks.
+constexpr std::uint64_t kLeastSightNanoseconds = 1000;
+/// How often the guard looks around, about a microsecond apart, before it sleeps.
+constexpr int kGuardLooks = 16;
+/// How long the guard sleeps, at first and at most, between two looks while there are unfinished tasks.
+constexpr Seconds kFirstNap{25e-6};
+constexpr Seconds kLongestNap{400e-6};
+
+#if defined(__x86_64__)
+std::uint64_t ticks() noexcept { return __rdtsc(); }
+void relax() noexcept { _mm_pause(); }
+#else
+std::uint64_t ticks() noexcept {
+  return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+}
+void relax() noexcept { std::atomic_signal_fence(std::memory_order_seq_cst); }
+#endif
+/// A thread that makes tasks ready at longer distances (10 to 25 µs) can afford to wake another for each.
+constexpr std::uint64_t kSlowPushTicks = 50000;
+
+void pause_about_a_microsecond() noexcept {
+  for (int i = 0; i < 48; ++i) relax();
+}
 
 void pin_to(std::uint32_t cpu) {
   cpu_set_t set;
@@ -42,10 +57,26 @@ void pin_to(std::uint32_t cpu) {
                          &set);  // A wish: where it fails, the system places the thread.
 }
 
+std::uint64_t entry_of(TaskNode& task) noexcept { return reinterpret_cast<std::uintptr_t>(&task); }
+TaskNode* task_of(std::uint64_t entry) noexcept {
+  return reinterpret_cast<TaskNode*>(static_cast<std::uintptr_t>(entry));  // NOLINT(performance-no-int-to-ptr)
+}
+
+void add_to(std::atomic<double>& total, double more) noexcept {  // one writer
+  total.store(total.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
+}
+
 }  // namespace
 
-CpuWorkers::CpuWorkers(const platform::Machine& machine, Lifecycle& lifecycle, Driver& driver, bool check)
-    : machine_(machine), lifecycle_(lifecycle), driver_(driver), check_(check) {
+CpuWorkers::CpuWorkers(const platform::Machine& machine, Lifecycle& lifecycle, Driver& driver,
+                       const detail::RunTable& runs, bool check, bool lean)
+    : machine_(machine),
+      lifecycle_(lifecycle),
+      contexts_(lifecycle.contexts()),
+      driver_(driver),
+      runs_(runs),
+      check_(check),
+      lean_(lean) {
   std::uint32_t global = 0;
   for (const DeviceInfo& device : machine.devices()) {
     const DeviceProperties& properties = device.properties;
@@ -54,108 +85,216 @@ CpuWorkers::CpuWorkers(const platform::Machine& machine, Lifecycle& lifecycle, D
       continue;
     }
     for (std::uint32_t i = 0; i < properties.concurrency; ++i) {
-      auto slot = std::make_unique<Slot>();
-      slot->owner = this;
+      auto slot = std::make_unique<WorkerSlot>();
       slot->device = device.id;
       slot->worker = i;
       slot->position = slots_.size();
       slot->global = global++;
       if (i < properties.worker_cpus.size()) slot->cpu = properties.worker_cpus[i];
-      one_device_ = one_device_ && (slots_.empty() || slots_.front()->device == device.id);
       slots_.push_back(std::move(slot));
     }
   }
+  vacant_.store(static_cast<std::uint32_t>(slots_.size()), std::memory_order_relaxed);
 }
 
 CpuWorkers::~CpuWorkers() { stop(); }
 
 void CpuWorkers::start() {
-  const std::lock_guard lock(spare_mutex_);
-  for (const auto& slot : slots_) threads_.emplace_back([this, raw = slot.get()] { thread_main(raw); });
+  const std::lock_guard lock(threads_mutex_);
+  for (const auto& slot : slots_) {
+    threads_at_hand_.fetch_add(1, std::memory_order_relaxed);
+    threads_.emplace_back([this, raw = slot.get()] { thread_main(raw); });
+  }
 }
 
 void CpuWorkers::stop() {
   std::vector<std::thread> threads;
   {
-    const std::lock_guard lock(spare_mutex_);
+    const std::lock_guard lock(threads_mutex_);
     stopping_.store(true, std::memory_order_seq_cst);
     threads.swap(threads_);
   }
-  events_.notify_all();
-  spare_wakeup_.notify_all();
+  guard_event_.notify_all();
+  sleepers_.notify_all();
   for (std::thread& thread : threads) thread.join();
 }
 
-CpuWorkers::Slot* CpuWorkers::current_slot() noexcept { return this_slot; }
-TaskNode* CpuWorkers::current_task() noexcept { return this_task; }
-
-std::optional<WorkerId> CpuWorkers::current_worker() const noexcept {
-  if (this_slot == nullptr || this_slot->owner != this) return std::nullopt;
-  return WorkerId{this_slot->global};
+std::optional<WorkerId> CpuWorkers::current_worker() const {
+  const WorkerSlot* const slot = contexts_.here().slot;
+  if (slot == nullptr) return std::nullopt;
+  return WorkerId{slot->global};
 }
 
-void CpuWorkers::queue(TaskNode& task) {
-  Slot* const mine = this_slot;
-  if (mine != nullptr && mine->owner == this && mine->device == task.device) {
-    mine->own.push(task);
-  } else {
-    for (const auto& slot : slots_)
-      if (slot->device == task.device) {
-        slot->inbox.push(task);
-        break;
-      }
+// ---- slots -----------------------------------------------------------------------------------------------------------
+
+WorkerSlot* CpuWorkers::occupy(WorkerSlot* preferred) {
+  if (vacant_.load(std::memory_order_relaxed) == 0) return nullptr;
+  ThreadContext& here = contexts_.here();
+  const std::optional<DeviceId> device =
+      preferred != nullptr ? std::optional(preferred->device) : lifecycle_.fast_device();
+  if (!device) return nullptr;
+  const std::size_t first = preferred != nullptr ? preferred->position : 0;
+  for (std::size_t i = 0; i < slots_.size(); ++i) {
+    WorkerSlot& slot = *slots_[(first + i) % slots_.size()];
+    ThreadContext* nobody = nullptr;
+    if (slot.device != *device || slot.occupant.load(std::memory_order_relaxed) != nullptr) continue;
+    // Acquire pairs with the release in `vacate`: the queue is as its last occupant left it.
+    if (!slot.occupant.compare_exchange_strong(nobody, &here, std::memory_order_acquire)) continue;
+    vacant_.fetch_sub(1, std::memory_order_relaxed);
+    here.slot = &slot;
+    here.worker = slot.worker;
+    return &slot;
   }
-  wake_one();
+  return nullptr;
+}
+
+void CpuWorkers::vacate(ThreadContext& here) {
+  WorkerSlot* const slot = std::exchange(here.slot, nullptr);
+  if (slot == nullptr) return;
+  slot->occupant.store(nullptr, std::memory_order_release);
+  vacant_.fetch_add(1, std::memory_order_seq_cst);
+}
+
+// ---- queues ----------------------------------------------------------------------------------------------------------
+
+void CpuWorkers::queue(TaskNode& task) { push_entry(contexts_.here(), entry_of(task)); }
+
+void CpuWorkers::push_entry(ThreadContext& here, std::uint64_t entry) {
+  if (here.slot != nullptr && here.slot->device == *lifecycle_.fast_device())
+    here.slot->own.push(entry);
+  else
+    here.queue.push(entry);
+  alert(here);
+}
+
+void CpuWorkers::alert(ThreadContext& here) {
+  light_fence();  // pairs with the heavy one of a thread about to sleep: it sees the task, or this sees the thread
+  const Guard guard = guard_.load(std::memory_order_relaxed);
+  if (guard == Guard::Awake || guard == Guard::Coming) return;
+  if (vacant_.load(std::memory_order_relaxed) == 0) return;
+  if (guard == Guard::None && !sleepers_.has_waiters()) return;
+  if (guard == Guard::Asleep || here.slot != nullptr) {
+    const std::uint64_t now = ticks();
+    const bool slow = now - std::exchange(here.last_push, now) > kSlowPushTicks;
+    if (!slow) return;  // who makes tasks so fast is best left alone; the guard looks again soon
+  }
+  if (guard == Guard::Asleep)
+    guard_event_.notify_one();
+  else
+    wake_sleeper();
+}
+
+void CpuWorkers::wake_sleeper() {
+  Guard none = Guard::None;
+  if (!guard_.compare_exchange_strong(none, Guard::Coming, std::memory_order_seq_cst)) return;
+  if (sleepers_.notify_one()) return;
+  Guard coming = Guard::Coming;
+  guard_.compare_exchange_strong(coming, Guard::None, std::memory_order_seq_cst);
 }
 
 void CpuWorkers::queue_present(TaskNode& task) {
   loading_.fetch_sub(1, std::memory_order_relaxed);
+  const DeviceId device = task.extra().device;
   for (const auto& slot : slots_)
-    if (slot->device == task.device) {
-      slot->inbox.push(task);
+    if (slot->device == device) {
+      slot->placed.push(task);
       break;
     }
-  wake_one();
+  placed_.fetch_add(1, std::memory_order_seq_cst);
+  wake();
 }
 
-void CpuWorkers::wake() { events_.notify_all(); }
-
-void CpuWorkers::wake_one() {
-  // A worker of another device would go back to sleep and leave the task alone.
-  if (one_device_)
-    events_.notify_one();
-  else
-    events_.notify_all();
+void CpuWorkers::wake() {
+  policy_calls_.fetch_add(1, std::memory_order_seq_cst);
+  guard_event_.notify_all();
+  sleepers_.notify_all();
 }
 
-/// Own work first, newest first, for its warm data; then what came from outside, in its order; then what the policy
-/// holds; then the oldest of another worker of the same device.
-TaskRef CpuWorkers::find_work(Slot& slot) {
-  const auto usable = [&](TaskRef task) -> TaskRef {
-    // In a queue of its own, a task is claimed already if it was placed, and not if it took the fast lane.
-    if (task && task->fast && !Lifecycle::claim(*task)) return {};
-    return task;
-  };
+// ---- finding work ----------------------------------------------------------------------------------------------------
+
+/// What is most urgent; then own work, newest first, for its warm data; then what this thread has submitted itself, in
+/// its order; then placed tasks whose data has come, and what the policy holds; then what others have.
+std::uint64_t CpuWorkers::find_work(ThreadContext& here) {
+  WorkerSlot& slot = *here.slot;
   if (lifecycle_.holds_urgent(slot.device))
-    if (TaskRef task = take_from_policy(slot)) return task;
-  while (TaskRef task = slot.own.pop_newest())
-    if (TaskRef found = usable(std::move(task))) return found;
-  for (const auto& other : slots_) {
-    if (other->device != slot.device) continue;
-    while (TaskRef task = other->inbox.pop_oldest())
-      if (TaskRef found = usable(std::move(task))) return found;
-  }
-  if (TaskRef task = take_from_policy(slot)) return task;
-  for (std::size_t i = 1; i < slots_.size(); ++i) {
-    Slot& victim = *slots_[(slot.position + i) % slots_.size()];
-    if (victim.device != slot.device || &victim == &slot) continue;
-    while (TaskRef task = victim.own.pop_oldest())
-      if (TaskRef found = usable(std::move(task))) return found;
-  }
-  return {};
+    if (TaskRef task = take_from_policy(slot)) return entry_of(*task.release());
+  if (const std::uint64_t entry = slot.own.pop(); entry != 0) return entry;
+  settle_light(here);
+  here.policy_calls = policy_calls_.load(std::memory_order_seq_cst);
+  if (here.queue.size_hint() != 0)
+    if (const std::uint64_t entry = here.queue.take(); entry != 0) return entry;
+  if (placed_.load(std::memory_order_seq_cst) != 0)
+    for (const auto& other : slots_) {
+      if (other->device != slot.device) continue;
+      if (TaskRef task = other->placed.pop_oldest()) {
+        placed_.fetch_sub(1, std::memory_order_relaxed);
+        return entry_of(*task.release());
+      }
+    }
+  if (TaskRef task = take_from_policy(slot)) return entry_of(*task.release());
+  return steal(here);
 }
 
-TaskRef CpuWorkers::take_from_policy(Slot& slot) {
+std::uint64_t CpuWorkers::nanoseconds() const noexcept {
+  return static_cast<std::uint64_t>(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+          .count());
+}
+
+/// `progress` counts what has gone into and out of the queue, or what its owner has run.
+bool CpuWorkers::worth_taking(Sight& sight, std::int64_t progress) const noexcept {
+  const std::uint64_t now = nanoseconds();
+  const std::uint64_t elapsed = now - sight.nanoseconds;
+  if (elapsed < kLeastSightNanoseconds) return sight.worth_taking;
+  sight.worth_taking = (progress - sight.progress) * kTinyTaskNanoseconds < static_cast<std::int64_t>(elapsed);
+  sight.progress = progress;
+  sight.nanoseconds = now;
+  return sight.worth_taking;
+}
+
+/// Calls `visit(sight, progress, take)` for each queue of somebody else that is not empty, until it returns true.
+template <class Function>
+bool CpuWorkers::for_each_victim(ThreadContext& here, Function&& visit) {
+  const std::optional<DeviceId> device = lifecycle_.fast_device();
+  if (here.slot_sights.size() < slots_.size()) here.slot_sights.resize(slots_.size());
+  const std::size_t first = here.slot != nullptr ? here.slot->position : 0;
+  for (std::size_t i = 1; i <= slots_.size(); ++i) {
+    WorkerSlot& victim = *slots_[(first + i) % slots_.size()];
+    if (&victim == here.slot || victim.device != *device || victim.own.size_hint() == 0) continue;
+    const ThreadContext* const occupant = victim.occupant.load(std::memory_order_acquire);
+    const std::int64_t progress = occupant != nullptr ? occupant->executed.value() : 0;
+    if (visit(here.slot_sights[victim.position], progress, [&] { return victim.own.steal(); })) return true;
+  }
+  const std::size_t contexts = contexts_.count();
+  if (here.queue_sights.size() < contexts) here.queue_sights.resize(contexts);
+  for (std::size_t i = 0; i < contexts; ++i) {
+    ThreadContext& victim = contexts_[i];
+    if (victim.queue.size_hint() == 0) continue;
+    const auto progress = static_cast<std::int64_t>(victim.queue.pushed() + victim.queue.taken());
+    if (visit(here.queue_sights[i], progress, [&] { return victim.queue.take(); })) return true;
+  }
+  return false;
+}
+
+std::uint64_t CpuWorkers::steal(ThreadContext& here) {
+  if (here.slot->device != lifecycle_.fast_device()) return 0;
+  std::uint64_t found = 0;
+  for_each_victim(here, [&](Sight& sight, std::int64_t progress, auto&& take) {
+    if (!worth_taking(sight, progress)) return false;
+    found = take();
+    return found != 0;
+  });
+  return found;
+}
+
+bool CpuWorkers::sees_fast_work(ThreadContext& here, bool only_worthwhile) {
+  if (!lifecycle_.fast_device()) return false;
+  return for_each_victim(here, [&](Sight& sight, std::int64_t progress, auto&&) {
+    return !only_worthwhile || worth_taking(sight, progress);
+  });
+}
+
+TaskRef CpuWorkers::take_from_policy(WorkerSlot& slot) {
   // Tasks whose data is still on its way are no work yet; a few of them ahead hide the copies, more would keep them
   // from other devices.
   const std::uint32_t most_loading = 2 * static_cast<std::uint32_t>(slots_.size());
@@ -172,20 +311,70 @@ TaskRef CpuWorkers::take_from_policy(Slot& slot) {
   return {};
 }
 
-TaskRef CpuWorkers::run_one(Slot& slot, TaskNode& task, bool may_continue) {
-  if (lifecycle_.refuse(task, true) || lifecycle_.fail_without_operands(task)) return {};
-  // In the fast lane it is so already, and the one who queues the task may still be reading it.
-  if (task.device != slot.device) task.device = slot.device;
+// ---- running ---------------------------------------------------------------------------------------------------------
+
+TaskNode* CpuWorkers::run_fast(ThreadContext& here, TaskNode& task) {
+  if (!lifecycle_.begin_fast(task)) return nullptr;
+  task.state.store(TaskState::Running, std::memory_order_relaxed);
+  const detail::TaskType& type = *task.type;
+  TaskNode* const outer = std::exchange(here.task, &task);
+  std::exception_ptr failure;
+  try {
+    const void* const kernel = type.one_off ? task.storage() : type.kernel;
+    void* const* const regions = task.regions();
+    if (type.operand_count == type.parameter_count) {
+      type.run(kernel, regions);
+    } else {
+      constexpr std::size_t kFew = 16;
+      std::array<const void*, kFew> few;
+      std::vector<const void*> many;
+      const void** arguments = few.data();
+      if (type.parameter_count > kFew) {
+        many.resize(type.parameter_count);
+        arguments = many.data();
+      }
+      std::uint32_t next = 0;
+      for (std::uint32_t i = 0; i < type.parameter_count; ++i)
+        arguments[i] = type.parameters[i].is_data ? regions[next++] : task.storage() + type.scalar_offsets[i];
+      type.run(kernel, arguments);
+    }
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  here.task = outer;
+  if (failure) {
+    Outcome outcome;
+    outcome.failure = failure;
+    outcome.began = outcome.ended = driver_.now();
+    return lifecycle_.finished(task, outcome, here.worker, true);
+  }
+  here.executed.add(1);
+  if (!type.one_off && static_cast<const detail::PreparedCodelet&>(type).has_work)
+    add_to(here.totals.flops, Lifecycle::work_of(task).flops);
+  return lifecycle_.finished_fast(here, task);
+}
+
+/// Runs a task through the seam, and takes its time.
+TaskNode* CpuWorkers::run_placed(ThreadContext& here, TaskNode& task, bool may_continue) {
+  const bool fast = is_fast(task);
+  if (fast) {
+    if (!lifecycle_.begin_fast(task)) return nullptr;
+    task.materialise_operands();
+  } else if (lifecycle_.refuse(task, true) || lifecycle_.fail_without_operands(task)) {
+    return nullptr;
+  }
+  const DeviceId device = fast ? *lifecycle_.fast_device() : task.extra().device;
+  const std::uint32_t worker = here.worker;
   Outcome outcome;
   outcome.began = driver_.now();
-  lifecycle_.running(task, slot.worker, outcome.began);
-  TaskNode* const outer = std::exchange(this_task, &task);
+  lifecycle_.running(task, worker, outcome.began);
+  TaskNode* const outer = std::exchange(here.task, &task);
   try {
     const std::vector<Argument> arguments = Lifecycle::arguments(task);
-    const Variant& variant = *Lifecycle::variant_for(*task.codelet, machine_.devices()[index(slot.device)]);
+    const Variant& variant = *Lifecycle::variant_for(task.core(), machine_.devices()[index(device)]);
     std::optional<AccessCheck> check;
     if (check_) check.emplace(task, arguments);
-    const EventHandle event = machine_.device(slot.device).launch(LaneId{0}, variant, arguments);
+    const EventHandle event = machine_.device(device).launch(LaneId{0}, variant, arguments);
     if (event) {
       if (event->failure()) std::rethrow_exception(event->failure());
       outcome.modelled = event->modelled();
@@ -194,26 +383,96 @@ TaskRef CpuWorkers::run_one(Slot& slot, TaskNode& task, bool may_continue) {
   } catch (...) {
     outcome.failure = std::current_exception();
   }
-  this_task = outer;
+  here.task = outer;
   outcome.ended = driver_.now();
-  return lifecycle_.finished(task, outcome, may_continue);
+  return lifecycle_.finished(task, outcome, worker, may_continue);
 }
 
-void CpuWorkers::run_chain(Slot& slot, TaskRef task) {
-  while (task) {
-    TaskRef next = run_one(slot, *task, true);
-    task = std::move(next);
+/// The hold on a placed task ends with the call.
+TaskNode* CpuWorkers::run_any(ThreadContext& here, TaskNode& task, bool may_continue) {
+  TaskNode* next = nullptr;
+  if (is_fast(task)) {
+    next = lean_ ? run_fast(here, task) : run_placed(here, task, true);
+    if (next != nullptr && !may_continue) {
+      queue(*next);
+      next = nullptr;
+    }
+  } else {
+    const TaskRef reference = TaskRef::adopt(&task);
+    next = run_placed(here, task, may_continue);
+  }
+  return next;
+}
+
+void CpuWorkers::run_chain(ThreadContext& here, std::uint64_t entry) {
+  if (LightEntry::is(entry)) {
+    run_light(here, entry);
+    return;
+  }
+  settle_light(here);
+  TaskNode* task = task_of(entry);
+  while (task != nullptr) {
+    task = run_any(here, *task, true);
+    if (here.slot != nullptr || task == nullptr) continue;
+    queue(*task);  // it has lost its slot while it waited
+    return;
   }
 }
 
+bool CpuWorkers::work(ThreadContext& here, const std::function<bool()>* done) {
+  std::uint64_t entry = find_work(here);
+  if (entry == 0) return false;
+  FastTotals& totals = here.totals;
+  const double begin = driver_.now().count;
+  const std::uint64_t period = contexts_.period.load(std::memory_order_relaxed);
+  if (totals.period.load(std::memory_order_relaxed) != period) {
+    totals.first_begin_seconds.store(begin, std::memory_order_relaxed);
+    totals.period.store(period, std::memory_order_release);
+  }
+  totals.burst_begin_seconds.store(begin, std::memory_order_relaxed);
+  const std::int64_t executed = here.executed.value();
+  while (entry != 0) {
+    run_chain(here, entry);
+    if (here.slot == nullptr || (done != nullptr && (*done)())) break;
+    entry = find_work(here);
+  }
+  settle_light(here);
+  const double end = driver_.now().count;
+  totals.burst_begin_seconds.store(-1.0, std::memory_order_relaxed);
+  if (here.executed.value() != executed) {
+    add_to(totals.busy_seconds, end - begin);
+    totals.last_end_seconds.store(end, std::memory_order_relaxed);
+  }
+  return true;
+}
+
+bool CpuWorkers::try_run_child(const TaskNode& parent) {
+  ThreadContext& here = contexts_.here();
+  if (here.slot == nullptr) return false;
+  const std::uint64_t entry = here.slot->own.pop();
+  if (entry == 0) return false;
+  TaskNode& task = *task_of(entry);
+  if (LightEntry::is(entry) || task.parent() != &parent) {
+    here.slot->own.push(entry);
+    return false;
+  }
+  run_any(here, task, false);
+  return true;
+}
+
 bool CpuWorkers::try_run_inside(TaskNode& task) {
-  Slot& slot = *this_slot;
+  ThreadContext& here = contexts_.here();
+  if (here.slot == nullptr) return false;
+  WorkerSlot& slot = *here.slot;
   const TaskRef reference(&task);
-  if (task.state.load(std::memory_order_seq_cst) != TaskState::Ready) return false;
-  if (task.fast) {
-    const bool ours = (task.eligible >> index(slot.device) & 1) != 0;  // one device, in the fast lane
-    if (!ours || !Lifecycle::claim(task)) return false;
-  } else if (lifecycle_.take_out_of_turn(task, slot.device, slot.worker)) {
+  if (task.state.load(std::memory_order_seq_cst) != TaskState::Ready || task.kind != detail::TaskKind::Kernel)
+    return false;
+  if (is_fast(task)) {
+    if (slot.device != lifecycle_.fast_device() || !lifecycle_.take_out_of_queue(task)) return false;
+    run_any(here, task, false);
+    return true;
+  }
+  if (lifecycle_.take_out_of_turn(task, slot.device, slot.worker)) {
     if (lifecycle_.refuse(task)) return true;
     loading_.fetch_add(1, std::memory_order_relaxed);
     const Placing placing = lifecycle_.place(task, slot.device);
@@ -222,90 +481,128 @@ bool CpuWorkers::try_run_inside(TaskNode& task) {
     if (placing == Placing::Over) return true;
   } else {
     const bool taken = std::any_of(slots_.begin(), slots_.end(), [&](const auto& other) {
-      return other->device == slot.device && other->inbox.remove(task);
+      return other->device == slot.device && other->placed.remove(task);
     });
     if (!taken) return false;
+    placed_.fetch_sub(1, std::memory_order_relaxed);
   }
-  run_one(slot, task, false);
+  TaskNode* const next = run_placed(here, task, false);
+  if (next != nullptr) queue(*next);
   return true;
 }
 
-void CpuWorkers::work(Slot& slot) {
-  const auto mine = [&] { return slot.tenancy.load(std::memory_order_acquire) == this_tenancy; };
-  while (mine()) {
-    if (TaskRef task = find_work(slot)) {
-      run_chain(slot, std::move(task));
-      continue;
+bool CpuWorkers::take_part(const std::function<bool()>* done) {
+  ThreadContext& here = contexts_.here();
+  if (here.slot != nullptr || occupy(nullptr) == nullptr) return false;
+  const bool ran = work(here, done);
+  vacate(here);
+  // Who looked for a vacant slot meanwhile found none: see to what is left.
+  heavy_fence();
+  if (sees_fast_work(here, false) || placed_.load(std::memory_order_seq_cst) != 0 ||
+      lifecycle_.policy_holds_tasks()) {
+    guard_event_.notify_one();
+    wake_sleeper();
+  }
+  return ran;
+}
+
+// ---- threads ---------------------------------------------------------------------------------------------------------
+
+void CpuWorkers::thread_main(WorkerSlot* preferred) {
+  if (preferred->cpu) pin_to(*preferred->cpu);
+  ThreadContext& here = contexts_.here();
+  while (true) {
+    if (occupy(preferred) != nullptr) {
+      threads_at_hand_.fetch_sub(1, std::memory_order_seq_cst);
+      work(here, nullptr);
+      threads_at_hand_.fetch_add(1, std::memory_order_seq_cst);
+      vacate(here);
     }
-    const std::uint64_t ticket = events_.prepare();
-    if (TaskRef task = find_work(slot)) {
-      events_.cancel();
-      run_chain(slot, std::move(task));
-      continue;
+    driver_.announce_if_idle();
+    if (stopping_.load(std::memory_order_seq_cst)) return;
+    idle(here);
+  }
+}
+
+void CpuWorkers::idle(ThreadContext& here) {
+  const auto called = [&] {
+    return policy_calls_.load(std::memory_order_seq_cst) != here.policy_calls ||
+           stopping_.load(std::memory_order_seq_cst);
+  };
+  if (vacant_.load(std::memory_order_relaxed) != 0) {
+    Guard before = guard_.load(std::memory_order_relaxed);
+    if ((before == Guard::None || before == Guard::Coming) &&
+        guard_.compare_exchange_strong(before, Guard::Awake, std::memory_order_seq_cst)) {
+      stand_guard(here);
+      guard_.store(Guard::None, std::memory_order_seq_cst);
     }
-    if (!mine() || stopping_.load(std::memory_order_seq_cst)) {
-      events_.cancel();
+  }
+  const std::uint64_t ticket = sleepers_.prepare();
+  heavy_fence();
+  const bool vacant = vacant_.load(std::memory_order_seq_cst) != 0;
+  if (!vacant) here.policy_calls = policy_calls_.load(std::memory_order_seq_cst);  // others see to it
+  const bool unguarded = guard_.load(std::memory_order_seq_cst) == Guard::None;
+  if (called() || (vacant && unguarded && sees_fast_work(here, false)))
+    sleepers_.cancel();
+  else
+    sleepers_.wait(ticket);
+  // Whoever has been called to stand guard looks for work first.
+  Guard coming = Guard::Coming;
+  guard_.compare_exchange_strong(coming, Guard::None, std::memory_order_seq_cst);
+}
+
+/// Returns once there is something to do, or nothing is left that could become something.
+void CpuWorkers::stand_guard(ThreadContext& here) {
+  const auto due = [&] {
+    return policy_calls_.load(std::memory_order_seq_cst) != here.policy_calls ||
+           stopping_.load(std::memory_order_relaxed) || vacant_.load(std::memory_order_relaxed) == 0 ||
+           sees_fast_work(here, true);
+  };
+  for (int look = 0; look < kGuardLooks; ++look) {
+    if (due()) return;
+    pause_about_a_microsecond();
+  }
+  Seconds nap = kFirstNap;
+  while (lifecycle_.outstanding() != 0) {
+    const std::uint64_t ticket = guard_event_.prepare();
+    guard_.store(Guard::Asleep, std::memory_order_seq_cst);
+    if (due()) {
+      guard_event_.cancel();
       return;
     }
-    events_.wait(ticket);
-    // A thread that has lost its slot meanwhile passes the notification on.
-    if (!mine()) wake_one();
+    const bool notified = guard_event_.wait_for(ticket, nap);
+    guard_.store(Guard::Awake, std::memory_order_seq_cst);
+    if (notified) {  // by one whose tasks are not tiny
+      for (Sight& sight : here.slot_sights) sight.worth_taking = true, sight.nanoseconds = nanoseconds();
+      for (Sight& sight : here.queue_sights) sight.worth_taking = true, sight.nanoseconds = nanoseconds();
+    }
+    if (due()) return;
+    nap = std::min(nap * 2.0, kLongestNap);
   }
 }
 
-void CpuWorkers::thread_main(Slot* slot) {
-  if (slot->cpu) pin_to(*slot->cpu);
-  this_slot = slot;
-  this_tenancy = 0;
-  work(*slot);
-  this_slot = nullptr;
-  // Another thread, which waited in a task, has come back to the slot; or everything stops.
-  spare_main();
-}
+// ---- waiting inside a task ----------------------------------------------------------------------------------------------
 
-// ---- waiting inside a task ----------------------------------------------------------------------------------------
-
-void CpuWorkers::lend_slot() {
-  Slot* const slot = this_slot;
-  const std::uint64_t tenancy = slot->tenancy.fetch_add(1, std::memory_order_acq_rel) + 1;
-  const std::lock_guard lock(spare_mutex_);
-  lent_.push_back({slot, tenancy});
-  if (idle_spares_ >= lent_.size()) {
-    spare_wakeup_.notify_one();
-  } else if (!stopping_.load(std::memory_order_relaxed)) {
-    threads_.emplace_back([this] { spare_main(); });
-  }
-}
-
-void CpuWorkers::resume() {
-  Slot* const slot = this_slot;
-  // Whoever works in the slot leaves it after its current task; until then both share its queues, which are safe for
-  // that.
-  this_tenancy = slot->tenancy.fetch_add(1, std::memory_order_acq_rel) + 1;
+WorkerSlot* CpuWorkers::lend_slot() {
+  ThreadContext& here = contexts_.here();
+  WorkerSlot* const slot = here.slot;
+  if (slot == nullptr) return nullptr;
+  vacate(here);
+  bool spawn = false;
   {
-    const std::lock_guard lock(spare_mutex_);
-    std::erase_if(lent_, [&](const Lent& lent) { return lent.slot == slot; });
+    const std::lock_guard lock(threads_mutex_);
+    spawn = threads_at_hand_.load(std::memory_order_seq_cst) == 0 && !stopping_.load(std::memory_order_relaxed);
+    if (spawn) {
+      threads_at_hand_.fetch_add(1, std::memory_order_relaxed);
+      threads_.emplace_back([this, slot] { thread_main(slot); });
+    }
   }
-  events_.notify_all();
+  if (!spawn) wake();
+  return slot;
 }
 
-void CpuWorkers::spare_main() {
-  std::unique_lock lock(spare_mutex_);
-  while (true) {
-    ++idle_spares_;
-    spare_wakeup_.wait(lock, [&] { return !lent_.empty() || stopping_.load(std::memory_order_relaxed); });
-    --idle_spares_;
-    if (lent_.empty()) return;
-    const auto [slot, tenancy] = lent_.back();
-    lent_.pop_back();
-    lock.unlock();
-    if (slot->cpu) pin_to(*slot->cpu);
-    this_slot = slot;
-    this_tenancy = tenancy;
-    work(*slot);
-    this_slot = nullptr;
-    lock.lock();
-  }
+void CpuWorkers::resume(WorkerSlot* slot) {
+  if (slot != nullptr) occupy(slot);
 }
 
 }  // namespace hocket::engine

@@ -10,15 +10,17 @@ namespace hocket::detail {
 
 DataHandle Engine::make_data(DatumDescription description) {
   const std::uint64_t id = next_datum_.fetch_add(1, std::memory_order_relaxed);
-  if (description.name.empty()) description.name = fmt::format("data {}", id);
+  const auto name = [&] {
+    return description.name.empty() ? fmt::format("data {}", id) : description.name;
+  };
   if (description.shape.elements() == 0)
     throw InvalidArgument(fmt::format("data '{}' has no elements (shape {}); every extent must be at least 1",
-                                      description.name, to_string(description.shape)));
+                                      name(), to_string(description.shape)));
   std::size_t bytes = description.element.bytes;
   for (const std::size_t extent : description.shape.extent)
     if (__builtin_mul_overflow(bytes, extent, &bytes) || bytes > PTRDIFF_MAX)
       throw InvalidArgument(fmt::format("data '{}' of shape {} is larger than the address space",
-                                        description.name, to_string(description.shape)));
+                                        name(), to_string(description.shape)));
   auto* const datum = new Datum(*this, id, std::move(description));
   memory_.attach(*datum);
   DataHandle handle(&datum->region(datum->whole()));
@@ -33,32 +35,30 @@ HostAccessGrant Engine::begin_host_access(const DataHandle& handle, Access acces
   if (datum.engine.load(std::memory_order_acquire) != this)
     throw InvalidArgument(
         fmt::format("data '{}' belongs to another runtime, or one that has ended", region->name()));
-  auto* const node = new TaskNode;
+  engine::ThreadContext& here = contexts_->here();
+  TaskNode* const node = TaskNode::make(here.blocks);
   const TaskRef reference(node);
   node->kind = TaskKind::HostAccess;
-  node->engine = this;
-  node->extra().name = fmt::format("{} of '{}'", writes(access) ? "write" : "read", region->name());
-  Operand operand;
-  operand.region = region;
-  operand.access = access;
-  datum.add_reference();
-  node->operands.push_back(operand);
+  node->extra().operands.push_back({region, access, 0, nullptr});
   try {
-    submit_node(*node, 0, {});
+    submit_node(here, *node, node->operands(), {}, false);
   } catch (...) {
     release_reference(node);
     throw;
   }
   try {
     sleep_until(
-        [&] { return node->over() || node->state.load(std::memory_order_seq_cst) == TaskState::Running; },
+        [&] {
+          return node->state.load(std::memory_order_seq_cst) == TaskState::Running ||
+                 node->successors.load(std::memory_order_seq_cst) == kClosed;
+        },
         node, std::nullopt);
   } catch (...) {
     abandon_host_access(*node);
     throw;
   }
-  if (!node->over() && node->transfer_failure) {
-    const std::exception_ptr cause = std::exchange(node->transfer_failure, nullptr);
+  if (!node->over() && node->extra().transfer_failure) {
+    const std::exception_ptr cause = std::exchange(node->extra().transfer_failure, nullptr);
     lifecycle_.end(*node, TaskState::Failed, engine::make_task_error(*node, TaskFailure::Failed, {}, cause));
   }
   if (node->over()) {
@@ -84,7 +84,8 @@ HostAccessGrant Engine::begin_host_access(const DataHandle& handle, Access acces
 
 /// The program does not wait for its access any longer: whenever its turn comes, it is over at once.
 void Engine::abandon_host_access(TaskNode& task) noexcept {
-  task.cancel_requested.store(true, std::memory_order_seq_cst);  // seen when it becomes ready
+  task.requests.fetch_or(TaskNode::kCancel, std::memory_order_seq_cst);  // seen when it becomes ready
+  engine::heavy_fence();
   // Unless it just did: then its data is on its way, and it is granted soon.
   while (task.state.load(std::memory_order_seq_cst) == TaskState::Ready)
     std::this_thread::sleep_for(std::chrono::milliseconds{1});
@@ -191,7 +192,7 @@ HostAccessGrant begin_host_access(Engine& engine, const DataHandle& handle, Acce
 }
 
 void end_host_access(const HostAccessGrant& grant) noexcept {
-  grant.task->engine->end_host_access(*grant.task);
+  grant.task->engine()->end_host_access(*grant.task);
 }
 
 }  // namespace hocket::detail

@@ -238,7 +238,7 @@ void DeviceDriver::launch(TaskRef task) {
   lifecycle_.running(*task, 0, flight.began);
   try {
     const std::vector<Argument> arguments = Lifecycle::arguments(*task);
-    const Variant& variant = *Lifecycle::variant_for(*task->codelet, *info_);
+    const Variant& variant = *Lifecycle::variant_for(task->core(), *info_);
     flight.event = device_->launch(LaneId{0}, variant, arguments);
   } catch (...) {
     flight.event = completed_event(std::current_exception());
@@ -279,7 +279,7 @@ void DeviceDriver::over(Flight& flight) {
   outcome.busy = busy;
   outcome.modelled = failure ? std::nullopt : flight.event->modelled();
   outcome.began = began;
-  lifecycle_.finished(*flight.task, outcome, false);
+  lifecycle_.finished(*flight.task, outcome, 0, false);
 }
 
 }  // namespace hocket::engine

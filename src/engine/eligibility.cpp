@@ -33,39 +33,39 @@ const Variant* Lifecycle::variant_for(const CodeletCore& codelet, const DeviceIn
   return nullptr;
 }
 
-std::vector<Format> Lifecycle::formats_for(const TaskNode& task, const DeviceInfo& info) const {
+std::vector<Format> Lifecycle::formats_for(TaskNode& task, const DeviceInfo& info) const {
   std::vector<Format> formats;
-  formats.reserve(task.operands.size());
-  const Variant* variant = variant_for(*task.codelet, info);
+  formats.reserve(task.operands().size());
+  const Variant* variant = variant_for(task.core(), info);
   const Device& device = machine_.device(info.id);
-  for (const Operand& operand : task.operands) formats.push_back(wanted_format(*variant, operand, device));
+  for (const Operand& operand : task.operands()) formats.push_back(wanted_format(*variant, operand, device));
   return formats;
 }
 
-std::string Lifecycle::why_not(const TaskNode& task, const DeviceInfo& info) {
-  const Variant* variant = variant_for(*task.codelet, info);
+std::string Lifecycle::why_not(TaskNode& task, const DeviceInfo& info) {
+  const Variant* variant = variant_for(task.core(), info);
   if (variant == nullptr) return fmt::format("the codelet has no {} variant", info.properties.kind);
   const std::vector<Format> formats = formats_for(task, info);
-  for (std::size_t i = 0; i < task.operands.size(); ++i) {
-    const Datum& datum = task.operands[i].region->datum();
+  for (std::size_t i = 0; i < task.operands().size(); ++i) {
+    const Datum& datum = task.operands()[i].region->datum();
     // The common case asks nobody: data as it lies at home.
     if (info.memory_node == kHostNode && formats[i] == Format{datum.description().element, Layout::RowMajor})
       continue;
     const memory::Manager::Reachable way =
-        memory_.reachable(datum, info, formats[i], task.operands[i].access);
+        memory_.reachable(datum, info, formats[i], task.operands()[i].access);
     if (!way.possible)
       return fmt::format(
           "no conversion leads from data '{}' ({}) to the {} that the variant wants for argument {}",
-          task.operands[i].region->name(), to_string(datum.description().element), to_string(formats[i]),
-          task.operands[i].parameter);
+          task.operands()[i].region->name(), to_string(datum.description().element), to_string(formats[i]),
+          task.operands()[i].parameter);
     if (way.lossy && !datum.description().permit_lossy)
       return fmt::format(
           "its variant wants argument {} as {}, which loses precision, and data '{}' does not permit "
           "that (DataOptions::permit_lossy)",
-          task.operands[i].parameter, to_string(formats[i]), task.operands[i].region->name());
+          task.operands()[i].parameter, to_string(formats[i]), task.operands()[i].region->name());
   }
   if (info.memory_node != kHostNode) {
-    const Bytes needed = memory_.footprint(task.operands, info, formats);
+    const Bytes needed = memory_.footprint(task.operands(), info, formats);
     const Bytes capacity = machine_.node(info.memory_node).capacity;
     if (needed > capacity)
       return fmt::format("its operands take {} bytes there, more than its memory of {}", needed.count,
@@ -75,28 +75,16 @@ std::string Lifecycle::why_not(const TaskNode& task, const DeviceInfo& info) {
 }
 
 void Lifecycle::find_eligible(TaskNode& task, std::uint64_t admitted) {
-  task.eligible = 0;
+  std::uint64_t found = 0;
   bool too_big = false;
   for (const DeviceInfo& device : machine_.devices()) {
     if ((admitted & bit(device.id)) == 0) continue;
     const std::string reason = why_not(task, device);
-    if (reason.empty()) task.eligible |= bit(device.id);
+    if (reason.empty()) found |= bit(device.id);
     too_big = too_big || reason.find("more than its memory") != std::string::npos;
   }
-  if (task.eligible != 0) {
-    // The fast lane's test, as far as it can be made now.
-    const bool single = (task.eligible & (task.eligible - 1)) == 0;
-    if (!single) return;
-    const auto only = static_cast<std::uint32_t>(__builtin_ctzll(task.eligible));
-    const DeviceInfo& device = machine_.devices()[only];
-    if (device.memory_node != kHostNode || device.properties.execution != Execution::CallingThread) return;
-    const Variant* variant = variant_for(*task.codelet, device);
-    task.plain = std::none_of(task.operands.begin(), task.operands.end(), [&](const Operand& operand) {
-      return variant->wanted_format(operand.parameter).has_value();
-    });
-    task.device = device.id;
-    return;
-  }
+  task.extra().eligible = found;
+  if (found != 0) return;
 
   std::vector<std::string> reasons;
   for (const DeviceInfo& device : machine_.devices()) {
@@ -105,25 +93,45 @@ void Lifecycle::find_eligible(TaskNode& task, std::uint64_t admitted) {
                                   out ? "excluded by the task's option `on`" : why_not(task, device)));
   }
   std::vector<std::string_view> kinds;
-  for (const auto& variant : task.codelet->variants) kinds.push_back(variant->device_kind());
+  for (const auto& variant : task.core().variants) kinds.push_back(variant->device_kind());
   const std::string message = fmt::format(
       "no device can run task '{}': codelet '{}' has variants for {}; devices: {}. Add a variant, a device "
       "(RuntimeOptions::devices, HOCKET_DEVICES) or room",
-      task.display_name(), task.codelet->name, fmt::join(kinds, ", "),
+      task.display_name(), task.core().name, fmt::join(kinds, ", "),
       reasons.empty() ? "none" : fmt::format("{}", fmt::join(reasons, "; ")));
   if (too_big) throw OutOfMemory(message);
   throw NoEligibleDevice(message);
 }
 
-Work Lifecycle::work_of(const TaskNode& task) const {
+std::uint64_t Lifecycle::eligible(const TaskNode& task) noexcept {
+  const detail::TaskExtra* const extra = task.extra_or_null();
+  if (extra != nullptr && extra->eligible != 0) return extra->eligible;
+  return task.prepared() != nullptr ? task.prepared()->eligible : 0;
+}
+
+DeviceId Lifecycle::device_of(const TaskNode& task) const noexcept {
+  const detail::TaskExtra* const extra = task.extra_or_null();
+  if (extra != nullptr && (task.asked(TaskNode::kPlaced) || task.type == nullptr)) return extra->device;
+  return fast_device_.value_or(DeviceId{});
+}
+
+Work Lifecycle::work_of(TaskNode& task) {
   Work work;
-  if (task.codelet->work) {
-    std::vector<Shape> shapes(task.codelet->parameters.size());
-    for (const Operand& operand : task.operands) shapes[operand.parameter] = operand.region->box().shape;
-    work = task.codelet->work(shapes);
-  }
+  if (task.prepared() == nullptr || !task.core().work) return work;
+  std::vector<Shape> shapes(task.type->parameter_count);
+  std::uint32_t next = 0;
+  const bool in_place = task.operands().empty();
+  for (std::uint32_t i = 0; i < shapes.size(); ++i)
+    if (task.type->parameters[i].is_data)
+      shapes[i] = (in_place ? task.region(next) : *task.operands()[next].region).box().shape, ++next;
+  return task.core().work(shapes);
+}
+
+/// With the traffic of the operands where the codelet does not say.
+Work Lifecycle::work_with_traffic(TaskNode& task) {
+  Work work = work_of(task);
   if (work.bytes == 0.0) {
-    for (const Operand& operand : task.operands) {
+    for (const Operand& operand : task.operands()) {
       const double touches = operand.access == Access::ReadWrite ? 2.0 : 1.0;
       work.bytes += touches * static_cast<double>(operand.region->box().shape.elements() *
                                                   operand.region->datum().description().element.bytes);
@@ -132,18 +140,18 @@ Work Lifecycle::work_of(const TaskNode& task) const {
   return work;
 }
 
-std::uint64_t Lifecycle::footprint(const TaskNode& task) const noexcept {
+std::uint64_t Lifecycle::footprint(TaskNode& task) noexcept {
   std::uint64_t hash = 0xcbf29ce484222325u;
   const auto mix = [&hash](std::uint64_t value) { hash = (hash ^ value) * 0x100000001b3u; };
-  for (const Operand& operand : task.operands)
+  for (const Operand& operand : task.operands())
     for (const std::size_t extent : operand.region->box().shape.extent) mix(extent);
   return hash;
 }
 
-Lifecycle::Estimate Lifecycle::estimate(const TaskNode& task, const DeviceInfo& device) const {
-  if (const auto known = history_.estimate({task.codelet->key, device.id, footprint(task)}))
+Lifecycle::Estimate Lifecycle::estimate(TaskNode& task, const DeviceInfo& device) const {
+  if (const auto known = history_.estimate({task.core().key, device.id, footprint(task)}))
     return {known->seconds, true};
-  const Work work = work_of(task);
+  const Work work = work_with_traffic(task);
   return {cost::roofline_seconds(work.flops, work.bytes, device.properties.flops_per_second,
                                  device.properties.bytes_per_second),
           false};
@@ -153,11 +161,14 @@ Explanation Lifecycle::explain(TaskNode& task) {
   Explanation explanation;
   {
     const std::lock_guard lock(failure_mutex_);
-    if (task.details && task.details->explanation) explanation = *task.details->explanation;
+    const detail::TaskExtra* const extra = task.extra_or_null();
+    if (extra != nullptr && extra->explanation) explanation = *extra->explanation;
   }
   explanation.task = task.display_name();
-  if (task.over() && !explanation.device) explanation.device = task.device;
-  if (explanation.decided_by.empty()) explanation.decided_by = task.fast ? "fast lane" : policy_name_;
+  if (task.over() && !explanation.device) explanation.device = device_of(task);
+  const bool placed = task.asked(TaskNode::kPlaced);
+  if (explanation.decided_by.empty()) explanation.decided_by = placed ? policy_name_ : "fast lane";
+  const std::uint64_t able = task.type->one_off ? bit(fast_device_.value_or(DeviceId{})) : eligible(task);
   for (const DeviceInfo& device : machine_.devices()) {
     const bool listed =
         std::any_of(explanation.options.begin(), explanation.options.end(),
@@ -166,11 +177,12 @@ Explanation Lifecycle::explain(TaskNode& task) {
     Explanation::Option option;
     option.device = device.id;
     option.label = device.label;
-    option.eligible = (task.eligible & bit(device.id)) != 0;
+    option.eligible = (able & bit(device.id)) != 0;
+    const bool has_variant =
+        task.type->one_off ? device.properties.kind == "cpu" : variant_for(task.core(), device) != nullptr;
     if (!option.eligible)
-      option.reason = variant_for(*task.codelet, device) == nullptr
-                          ? fmt::format("the codelet has no {} variant", device.properties.kind)
-                          : "excluded by the task's option `on`, its formats or its size";
+      option.reason = has_variant ? "excluded by the task's option `on`, its formats or its size"
+                                  : fmt::format("the codelet has no {} variant", device.properties.kind);
     explanation.options.push_back(std::move(option));
   }
   return explanation;

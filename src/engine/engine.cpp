@@ -5,6 +5,7 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <cstring>
 
@@ -81,11 +82,16 @@ Engine::Engine(const RuntimeOptions& options) : Engine(options, resolve(options)
 
 Engine::Engine(const RuntimeOptions& options, Settings&& settings)
     : keep_explanations_(settings.trace),
+      lean_(!settings.trace && !settings.check),
       machine_(settings.devices, settings.memory, options.backends),
       recorder_(settings.trace, node_names(machine_)),
       memory_(machine_, *this),
-      lifecycle_(machine_, memory_, policy_for(options, settings.policy, machine_), recorder_, *this),
-      cpu_workers_(machine_, lifecycle_, *this, settings.check) {
+      codelets_(std::make_shared<engine::Codelets>(machine_)),
+      pool_(new graph::BlockPool(this, codelets_)),
+      contexts_(std::make_shared<engine::ThreadContexts>(*pool_)),
+      lifecycle_(machine_, memory_, policy_for(options, settings.policy, machine_), recorder_, *contexts_, *this),
+      cpu_workers_(machine_, lifecycle_, *this, *runs_, settings.check, lean_) {
+  engine::prepare_asymmetric_fences();
   std::vector<DeviceReport> reports;
   for (const DeviceInfo& device : machine_.devices()) {
     DeviceReport report;
@@ -111,10 +117,9 @@ Engine::Engine(const RuntimeOptions& options, Settings&& settings)
 
 Engine::~Engine() {
   try {
-    sleep_until([this] { return lifecycle_.outstanding.load(std::memory_order_seq_cst) == 0; }, nullptr,
-                std::nullopt);
+    sleep_until([this] { return lifecycle_.outstanding() == 0; }, nullptr, std::nullopt);
     for (const TaskRef& failure : lifecycle_.take_failures())
-      spdlog::error("hocket: nobody waited for a task that failed: {}", engine::message_of(failure->error));
+      spdlog::error("hocket: nobody waited for a task that failed: {}", engine::message_of(failure->extra().error));
   } catch (const std::exception& exception) {
     spdlog::error("hocket: the runtime ends with tasks that can no longer run: {}", exception.what());
   }
@@ -130,116 +135,269 @@ Engine::~Engine() {
     if (driver) driver->stop();
   if (host_copier_) host_copier_->stop();
   memory_.detach_all();
+  codelets_->release_all();
+  contexts_->close();
 }
 
 // ---- submission ------------------------------------------------------------------------------------------------------
 
-void Engine::describe(TaskNode& task, const std::shared_ptr<const CodeletCore>& codelet,
-                      const TaskOptions& options, std::span<const PackedArgument> arguments) {
-  task.engine = this;
-  task.codelet = codelet;
-  task.priority = options.priority;
-  task.location = options.location;
-  if (!options.name.empty()) task.extra().name = options.name;
-  const std::vector<Parameter>& parameters = codelet->parameters;
-  if (arguments.size() != parameters.size())
-    throw InvalidArgument(fmt::format("task '{}': {} arguments for the {} parameters of its codelet",
-                                      task.display_name(), arguments.size(), parameters.size()));
-  std::uint32_t scalar_bytes = 0;
-  task.scalar_offsets.resize(parameters.size());
-  for (std::size_t i = 0; i < parameters.size(); ++i) {
-    if (parameters[i].is_data) continue;
-    const std::uint32_t alignment = parameters[i].alignment;
-    scalar_bytes = (scalar_bytes + alignment - 1) / alignment * alignment;
-    task.scalar_offsets[i] = scalar_bytes;
-    scalar_bytes += parameters[i].element.bytes;
-  }
-  if (scalar_bytes != 0) task.scalars = std::shared_ptr<std::byte[]>(new std::byte[scalar_bytes]);
-  for (std::size_t i = 0; i < parameters.size(); ++i) {
-    if (!parameters[i].is_data) {
-      std::memcpy(task.scalars.get() + task.scalar_offsets[i], arguments[i].scalar,
-                  parameters[i].element.bytes);
-      continue;
-    }
-    Region* const region = arguments[i].region;
-    if (region == nullptr)
-      throw InvalidArgument(
-          fmt::format("task '{}': argument {} is an empty Data handle; make the data with "
-                      "Runtime::data first",
-                      task.display_name(), i));
-    Datum& datum = region->datum();
-    if (datum.engine.load(std::memory_order_relaxed) != this)
-      throw InvalidArgument(
-          fmt::format("task '{}': data '{}' (argument {}) belongs to another runtime, or one that "
-                      "has ended; make it with the runtime that uses it",
-                      task.display_name(), region->name(), i));
-    Operand operand;
-    operand.region = region;
-    operand.access = parameters[i].access;
-    operand.parameter = static_cast<std::uint8_t>(i);
-    for (const Operand& other : task.operands) {
-      const bool overlap = &other.region->datum() == &datum && other.region->box().overlaps(region->box());
-      if (!overlap || (!writes(operand.access) && !writes(other.access))) continue;
-      const bool same = other.region == region && reads(operand.access) && reads(other.access);
-      if (!same)
-        throw InvalidArgument(
-            fmt::format("task '{}': arguments {} ('{}') and {} ('{}') overlap, and the kernel writes one of "
-                        "them without reading "
-                        "it or as another part; pass separate data",
-                        task.display_name(), other.parameter, other.region->name(), i, region->name()));
-    }
-    datum.add_reference();
-    task.operands.push_back(operand);
+void Engine::check_region(const TaskNode& task, std::span<const PackedArgument> arguments,
+                          std::size_t i) const {
+  Region* const region = arguments[i].region;
+  if (region == nullptr)
+    throw InvalidArgument(
+        fmt::format("task '{}': argument {} is an empty Data handle; make the data with "
+                    "Runtime::data first",
+                    task.display_name(), i));
+  throw InvalidArgument(
+      fmt::format("task '{}': data '{}' (argument {}) belongs to another runtime, or one that "
+                  "has ended; make it with the runtime that uses it",
+                  task.display_name(), region->name(), i));
+}
+
+/// Whether argument `i` may stand beside the earlier ones.
+void Engine::check_overlap(const TaskNode& task, const TaskType& type, std::span<const PackedArgument> arguments,
+                           std::size_t i) const {
+  const Region& region = *arguments[i].region;
+  const Access access = type.parameters[i].access;
+  for (std::size_t j = 0; j < i; ++j) {
+    if (!type.parameters[j].is_data) continue;
+    const Region& other = *arguments[j].region;
+    if (&other.datum() != &region.datum() || !other.box().overlaps(region.box())) continue;
+    const Access others = type.parameters[j].access;
+    if (!writes(access) && !writes(others)) continue;
+    if (&other == &region && reads(access) && reads(others)) continue;
+    throw InvalidArgument(
+        fmt::format("task '{}': arguments {} ('{}') and {} ('{}') overlap, and the kernel writes one of "
+                    "them without reading "
+                    "it or as another part; pass separate data",
+                    task.display_name(), j, other.name(), i, region.name()));
   }
 }
 
-Task Engine::submit(const std::shared_ptr<const CodeletCore>& codelet, TaskOptions&& options,
-                    std::span<const PackedArgument> arguments) {
-  TaskNode* const node = new TaskNode;  // its one reference is the engine's, from here on
+void Engine::check_after(const TaskNode& task, std::span<const Task> after) const {
+  for (const Task& earlier : after)
+    if (!earlier || earlier.state() == TaskState::Recorded || earlier.node()->engine() != this)
+      throw InvalidArgument(
+          fmt::format("task '{}': option `after` holds a handle that is empty, or of a task of a "
+                      "graph or another runtime",
+                      task.display_name()));
+}
+
+void Engine::describe(engine::ThreadContext& here, TaskNode& task, const Submission& submission) {
+  const TaskOptions* const options = submission.options;
+  task.set_place(options != nullptr && options->location.line != 0 ? options->location : submission.location);
+  const bool anywhere = options == nullptr || options->on.empty();
+  // A kernel that is used once can stay in the task's own storage where nobody asks for more than to run it.
+  const std::optional<DeviceId> fast = lifecycle_.fast_device();
+  const TaskType* type = nullptr;
+  bool plain = false;
+  if (submission.one_off != nullptr && lean_ && anywhere && fast) {
+    type = submission.one_off;
+    plain = true;
+  } else {
+    std::shared_ptr<const CodeletCore> made;
+    if (submission.codelet == nullptr) made = submission.make_codelet(submission.recipe);
+    const PreparedCodelet& prepared =
+        codelets_->find(here, *contexts_, submission.codelet != nullptr ? *submission.codelet : made);
+    type = &prepared;
+    task.type = type;
+    count_codelet_users(prepared, 1);
+    plain = prepared.simple && anywhere;
+    if (prepared.core->one_off) task.flags |= TaskNode::kHasCaptures;
+  }
+  task.type = type;
+  if (options != nullptr) {
+    if (!options->name.empty()) task.extra().name = options->name;
+    if (options->priority != 0) task.extra().priority = options->priority;
+  }
+  const std::span<const PackedArgument> arguments = submission.arguments;
+  if (arguments.size() != type->parameter_count)
+    throw InvalidArgument(fmt::format("task '{}': {} arguments for the {} parameters of its codelet",
+                                      task.display_name(), arguments.size(), type->parameter_count));
+  if (plain) task.flags |= TaskNode::kPlain;
+  void** const regions = plain ? task.make_regions(type->operand_count) : nullptr;
+  std::uint32_t next = 0;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const Parameter& parameter = type->parameters[i];
+    if (!parameter.is_data) continue;
+    Region* const region = arguments[i].region;
+    if (region == nullptr || region->datum().engine.load(std::memory_order_relaxed) != this)
+      check_region(task, arguments, i);
+    if (next != 0) check_overlap(task, *type, arguments, i);
+    if (plain)
+      regions[next] = static_cast<HomeView*>(region);
+    else
+      task.operands().push_back({region, parameter.access, static_cast<std::uint8_t>(i), nullptr});
+    ++next;
+  }
+  if (!plain) lifecycle_.find_eligible(task, machine_.matching(anywhere ? std::string() : options->on));
+  // Nothing throws from here on but the captures' copy constructors.
+  if (type->storage_bytes != 0) {
+    auto* const storage = static_cast<std::byte*>(task.make_storage(type->storage_bytes, type->storage_alignment));
+    for (std::size_t i = 0; i < arguments.size(); ++i)
+      if (!type->parameters[i].is_data)
+        std::memcpy(storage + type->scalar_offsets[i], arguments[i].scalar, type->parameters[i].element.bytes);
+    if (type->construct != nullptr) type->construct(storage, submission.recipe);
+    if (type->destroy != nullptr) task.flags |= TaskNode::kHasCaptures;
+  }
+}
+
+Task Engine::submit(const Submission& submission) {
+  engine::ThreadContext& here = contexts_->here();
+  if (--here.submissions_until_check <= 0) hold_back(here);
+  TaskNode* const node = TaskNode::make(here.blocks);  // its one reference is the engine's, from here on
   Task task(node);
+  const std::span<const Task> after =
+      submission.options != nullptr ? std::span<const Task>(submission.options->after) : std::span<const Task>();
   try {
-    describe(*node, codelet, options, arguments);
+    describe(here, *node, submission);
+    if (!after.empty()) check_after(*node, after);
     if (keep_explanations_) node->extra().explanation = std::make_unique<Explanation>();
-    submit_node(*node, machine_.matching(options.on), options.after);
+    if (node->has(TaskNode::kPlain)) {
+      constexpr std::size_t kFew = 8;
+      std::array<Operand, kFew> few;
+      std::vector<Operand> many;
+      Operand* operands = few.data();
+      if (node->region_count > kFew) {
+        many.resize(node->region_count);
+        operands = many.data();
+      }
+      std::uint32_t next = 0;
+      for (std::uint32_t i = 0; i < node->type->parameter_count; ++i)
+        if (node->type->parameters[i].is_data) {
+          operands[next].region = &node->region(next);
+          operands[next].access = node->type->parameters[i].access;
+          ++next;
+        }
+      submit_node(here, *node, {operands, next}, after, true);
+    } else {
+      submit_node(here, *node, node->operands(), after, true);
+    }
   } catch (...) {
+    if (node->has(TaskNode::kHasCaptures) && node->type->destroy != nullptr)
+      node->type->destroy(node->storage());
     release_reference(node);
     throw;
   }
   return task;
 }
 
-void Engine::submit_node(TaskNode& task, std::uint64_t admitted, std::span<const Task> after) {
+/// The node of the task that the calling thread runs. A task of a light run has none until somebody asks: it gets one to
+/// stand for it.
+TaskNode* Engine::make_stand_in(engine::ThreadContext& here) {
+  const TaskNode& recorded = here.light_task.run->graph.task(here.light_task.task);
+  TaskNode* const node = TaskNode::make(here.blocks);
+  node->type = recorded.type;
+  if (const PreparedCodelet* const codelet = node->prepared()) count_codelet_users(*codelet, 1);
+  node->id = here.light_task.run->id;
+  node->copy_place(recorded);
+  node->extra().name = recorded.display_name();
+  node->state.store(TaskState::Running, std::memory_order_relaxed);
+  here.task = node;
+  return node;
+}
+
+/// Before `infer` publishes the task: from then on others may walk its predecessors.
+void Engine::adopt_by_current_task(engine::ThreadContext& here, TaskNode& task, std::span<const Task> after) {
+  add_reference(here.task);
+  task.set_parent(here.task);
   for (const Task& earlier : after) {
-    if (!earlier || earlier.state() == TaskState::Recorded || earlier.node()->engine != this)
-      throw InvalidArgument(
-          fmt::format("task '{}': option `after` holds a handle that is empty, or of a task of a "
-                      "graph or another runtime",
-                      task.display_name()));
+    add_reference(earlier.node());
+    task.extra().predecessors.push_back(earlier.node());
   }
-  if (task.kind == TaskKind::Kernel) lifecycle_.find_eligible(task, admitted);
+}
+
+void Engine::submit_node(engine::ThreadContext& here, TaskNode& task, std::span<const Operand> operands,
+                         std::span<const Task> after, bool counts) {
   task.id = next_id();
-  if (TaskNode* const parent = CpuWorkers::current_task(); parent != nullptr && parent->engine == this) {
-    add_reference(parent);
-    task.parent = parent;
-    // Before `infer` publishes the task: from then on others may walk its predecessors.
-    for (const Task& earlier : after) {
-      add_reference(earlier.node());
-      task.extra().predecessors.push_back(earlier.node());
-    }
-  }
-  // From here on nothing throws but `infer`, which then has had no effect.
-  lifecycle_.active.fetch_add(1, std::memory_order_relaxed);  // the submission itself
+  TaskNode* const parent = current_task(here);
+  if (parent != nullptr) adopt_by_current_task(here, task, after);
+  // Counted before the task can be over; taken back where `infer` throws, which then has had no effect.
+  here.activated.add(1);
+  if (counts) here.submitted.add(1);
+  if (parent != nullptr) parent->pending.fetch_add(1, std::memory_order_relaxed);
+  bool ready = false;
   try {
-    graph::infer(task, task, task.operands);
+    ready = graph::infer(task, task, operands, after);
   } catch (...) {
-    lifecycle_.active.fetch_sub(1, std::memory_order_relaxed);
+    if (parent != nullptr) parent->pending.fetch_sub(1, std::memory_order_relaxed);
+    if (counts) here.finished.add(1);
+    here.deactivated.add(1);
     throw;
   }
-  if (task.parent != nullptr) task.parent->live_children.fetch_add(1, std::memory_order_relaxed);
-  if (task.kind == TaskKind::Kernel) lifecycle_.outstanding.fetch_add(1, std::memory_order_relaxed);
-  for (const Task& earlier : after) add_dependency(*earlier.node(), task, true);
-  lifecycle_.submitted(task);
-  lifecycle_.active.fetch_sub(1, std::memory_order_relaxed);
+  if (ready) lifecycle_.ready(task);
+  here.deactivated.add(1);
+}
+
+/// Asked for from time to time by a thread that submits: where too many tasks are in flight, it runs some of them, or
+/// waits for those who do.
+void Engine::hold_back(engine::ThreadContext& here) { here.submissions_until_check = 256; }
+
+void Engine::retire(Datum& datum) {
+  engine::ThreadContext& here = contexts_->here();
+  TaskNode* const node = TaskNode::make(here.blocks);
+  node->kind = TaskKind::Retirement;
+  node->extra().retired = &datum;
+  TaskNode* const task = std::exchange(here.task, nullptr);  // it belongs to nobody
+  const auto light_task = std::exchange(here.light_task, {});
+  const Operand whole{&datum.region(datum.whole()), Access::Write, 0, nullptr};
+  submit_node(here, *node, {&whole, 1}, {}, true);
+  here.light_task = light_task;
+  here.task = task;
+}
+
+void retire(Datum& datum) noexcept {
+  Engine* const engine = datum.engine.load(std::memory_order_acquire);
+  try {
+    if (engine != nullptr)
+      engine->retire(datum);
+    else
+      datum.destroy();
+  } catch (const std::exception& exception) {
+    spdlog::error("hocket: data '{}' is never freed: {}", datum.name(), exception.what());
+  }
+}
+
+// ---- report ------------------------------------------------------------------------------------------------------------
+
+Report Engine::report() {
+  const std::lock_guard lock(report_mutex_);
+  const Seconds time = now();
+  const std::uint64_t period = contexts_->period.load(std::memory_order_relaxed);
+  trace::FastTotals fast;
+  fast.device = lifecycle_.fast_device();
+  const std::size_t contexts = contexts_->count();
+  baselines_.resize(std::max(baselines_.size(), contexts));
+  for (std::size_t i = 0; i < contexts; ++i) {
+    const engine::ThreadContext& context = (*contexts_)[i];
+    const std::int64_t executed = context.executed.value() - baselines_[i].executed;
+    if (executed == 0) continue;
+    fast.tasks += static_cast<std::uint64_t>(executed);
+    fast.flops += context.totals.flops.load(std::memory_order_relaxed) - baselines_[i].flops;
+    fast.busy += Seconds{context.totals.busy_seconds.load(std::memory_order_relaxed) - baselines_[i].busy_seconds};
+    const double burst = context.totals.burst_begin_seconds.load(std::memory_order_relaxed);
+    if (burst >= 0.0) fast.busy += time - Seconds{burst};
+    const bool current = context.totals.period.load(std::memory_order_acquire) == period;
+    const double first = current ? context.totals.first_begin_seconds.load(std::memory_order_relaxed) : 0.0;
+    const double last = burst >= 0.0 ? time.count : context.totals.last_end_seconds.load(std::memory_order_relaxed);
+    fast.first_begin = std::min(fast.first_begin, Seconds{first});
+    fast.last_end = std::max(fast.last_end, Seconds{last});
+  }
+  return recorder_.take(time, std::string(lifecycle_.policy_name()), fast);
+}
+
+void Engine::reset_report() {
+  const std::lock_guard lock(report_mutex_);
+  contexts_->period.fetch_add(1, std::memory_order_relaxed);
+  const std::size_t contexts = contexts_->count();
+  baselines_.resize(std::max(baselines_.size(), contexts));
+  for (std::size_t i = 0; i < contexts; ++i) {
+    const engine::ThreadContext& context = (*contexts_)[i];
+    baselines_[i] = {context.executed.value(), context.totals.flops.load(std::memory_order_relaxed),
+                     context.totals.busy_seconds.load(std::memory_order_relaxed)};
+  }
+  recorder_.reset(now());
 }
 
 // ---- what the rules ask of their driver --------------------------------------------------------------------------------
@@ -253,7 +411,7 @@ void Engine::queue_fast(TaskNode& task) { cpu_workers_.queue(task); }
 void Engine::queue_present(TaskNode& task) {
   if (task.kind == TaskKind::HostAccess) {
     lifecycle_.grant(task);
-  } else if (DeviceDriver* driver = drivers_[index(task.device)].get()) {
+  } else if (DeviceDriver* driver = drivers_[index(task.extra().device)].get()) {
     driver->queue_present(task);
   } else {
     cpu_workers_.queue_present(task);

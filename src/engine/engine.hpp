@@ -17,6 +17,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "engine/codelets.hpp"
 #include "engine/cpu_workers.hpp"
 #include "engine/device_driver.hpp"
 #include "engine/lifecycle.hpp"
@@ -29,8 +30,7 @@
 namespace hocket::detail {
 
 /// Records a task of a graph; see `Graph::submit_packed`.
-Task record_task(RecordedGraph& graph, const std::shared_ptr<const CodeletCore>& codelet,
-                 TaskOptions&& options, std::span<const PackedArgument> arguments);
+Task record_task(RecordedGraph& graph, const Submission& submission);
 
 class Engine final : public engine::Driver, public memory::TransferSink {
  public:
@@ -48,12 +48,12 @@ class Engine final : public engine::Driver, public memory::TransferSink {
   void give_back(Datum& datum) noexcept;
 
   // ---- submission (engine.cpp) ----------------------------------------------------------------------------------
-  Task submit(const std::shared_ptr<const CodeletCore>& codelet, TaskOptions&& options,
-              std::span<const PackedArgument> arguments);
-  /// Fills a node from the arguments of a submission: checks them, copies scalars, refers to data. Throws
-  /// `InvalidArgument`.
-  void describe(TaskNode& task, const std::shared_ptr<const CodeletCore>& codelet, const TaskOptions& options,
-                std::span<const PackedArgument> arguments);
+  Task submit(const Submission& submission);
+  /// A node of this engine, with one reference.
+  TaskNode* make_node() { return TaskNode::make(contexts_->here().blocks); }
+  /// Fills a node from a submission: checks the arguments, copies scalars, refers to data. `plain_only`: whether a task
+  /// that is not plain gets its operands only. Throws `InvalidArgument`, `NoEligibleDevice`, `OutOfMemory`.
+  void describe(engine::ThreadContext& here, TaskNode& task, const Submission& submission);
 
   // ---- graphs (graph_run.cpp) -----------------------------------------------------------------------------------
   Task run(RecordedGraph& graph, const Plan* plan);
@@ -72,6 +72,12 @@ class Engine final : public engine::Driver, public memory::TransferSink {
   engine::Lifecycle& lifecycle() noexcept { return lifecycle_; }
   trace::Recorder& recorder() noexcept { return recorder_; }
   memory::Manager& memory() noexcept { return memory_; }
+  const std::shared_ptr<RunTable>& runs() const noexcept { return runs_; }
+  engine::ThreadContexts& contexts() noexcept { return *contexts_; }
+  Report report();
+  void reset_report();
+  /// Lets a datum end with the last task that uses it.
+  void retire(Datum& datum);
   TaskId next_id() noexcept { return TaskId{next_id_.fetch_add(1, std::memory_order_relaxed)}; }
 
   // ---- Driver -----------------------------------------------------------------------------------------------------
@@ -81,7 +87,8 @@ class Engine final : public engine::Driver, public memory::TransferSink {
   void wake(std::uint64_t devices) override;
   std::optional<WorkerId> current_worker() const override;
   void announce(TaskNode& task) override;
-  void announce_idle() override;
+  void announce_if_idle() override;
+  void marker_ready(TaskNode& task, bool withdrawn) override;
 
   // ---- TransferSink -------------------------------------------------------------------------------------------------
   void start(memory::Transfer& transfer) override;
@@ -95,18 +102,41 @@ class Engine final : public engine::Driver, public memory::TransferSink {
 
   void abandon(GraphRun& run) noexcept;
   void abandon_host_access(TaskNode& task) noexcept;
-  void submit_node(TaskNode& task, std::uint64_t admitted, std::span<const Task> after);
-  /// Sleeps until `done` holds, which `announce` or `announce_idle` follow. Inside a task, works towards `target` or
-  /// lends the worker's slot. False: the time is over. Throws `Error` where nothing can happen any more.
+  void describe_operands(TaskNode& task, const Submission& submission);
+  void check_region(const TaskNode& task, std::span<const PackedArgument> arguments, std::size_t i) const;
+  void check_overlap(const TaskNode& task, const TaskType& type, std::span<const PackedArgument> arguments,
+                     std::size_t i) const;
+  void check_after(const TaskNode& task, std::span<const Task> after) const;
+  /// Hands a described task over to the rules. `counts`: whether `wait_all` waits for it.
+  void submit_node(engine::ThreadContext& here, TaskNode& task, std::span<const Operand> operands,
+                   std::span<const Task> after, bool counts);
+  TaskNode* current_task(engine::ThreadContext& here) {
+    if (here.task != nullptr || here.light_task.run == nullptr) return here.task;
+    return make_stand_in(here);
+  }
+  TaskNode* make_stand_in(engine::ThreadContext& here);
+  void adopt_by_current_task(engine::ThreadContext& here, TaskNode& task, std::span<const Task> after);
+  void hold_back(engine::ThreadContext& here);
+  /// Waits until `done` holds, which `announce` or `announce_if_idle` follow. Outside of tasks, runs tasks meanwhile
+  /// where a slot is vacant; inside a task, works towards `target` or lends the worker's slot. False: the time is over. Throws `Error` where nothing can happen any more.
   bool sleep_until(const std::function<bool()>& done, TaskNode* target, std::optional<Seconds> limit);
   bool work_towards(TaskNode& target);
+  bool spin_until(const std::function<bool()>& done) const;
   bool stuck();
 
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   const bool keep_explanations_;
+  const bool lean_;  ///< Nobody wants to know of single tasks: no trace, no check.
   platform::Machine machine_;
   trace::Recorder recorder_;
   memory::Manager memory_;
+  std::shared_ptr<engine::Codelets> codelets_;
+  struct RetirePool {
+    void operator()(graph::BlockPool* pool) const noexcept { pool->retire(); }
+  };
+  std::unique_ptr<graph::BlockPool, RetirePool> pool_;  ///< What it holds outlives the engine while there are handles.
+  std::shared_ptr<engine::ThreadContexts> contexts_;
+  std::shared_ptr<RunTable> runs_ = std::make_shared<RunTable>();
   engine::Lifecycle lifecycle_;
   engine::CpuWorkers cpu_workers_;
   std::vector<std::unique_ptr<engine::DeviceDriver>> drivers_;  ///< By device; null for CPU devices.
@@ -126,7 +156,13 @@ class Engine final : public engine::Driver, public memory::TransferSink {
   std::unordered_map<std::thread::id, std::uint32_t> host_accesses_;
   std::uint32_t host_accesses_held_ = 0;
 
-  std::mutex report_mutex_;
+  std::mutex report_mutex_;  ///< Guards the next.
+  struct Baseline {
+    std::int64_t executed = 0;
+    double flops = 0.0;
+    double busy_seconds = 0.0;
+  };
+  std::vector<Baseline> baselines_;  ///< By context: its totals when the report was last reset.
 };
 
 }  // namespace hocket::detail

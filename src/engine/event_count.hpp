@@ -33,17 +33,22 @@ class EventCount {
     wakeup_.wait(lock, [&] { return epoch_.load(std::memory_order_relaxed) != ticket; });
     waiters_.fetch_sub(1, std::memory_order_relaxed);
   }
-  /// The same, but at most that long.
-  void wait_for(std::uint64_t ticket, Seconds limit) {
+  /// The same, but at most that long; returns whether there was a notification.
+  bool wait_for(std::uint64_t ticket, Seconds limit) {
     std::unique_lock lock(mutex_);
-    wakeup_.wait_for(lock, std::chrono::duration<double>(limit.count),
-                     [&] { return epoch_.load(std::memory_order_relaxed) != ticket; });
+    const bool notified = wakeup_.wait_for(lock, std::chrono::duration<double>(limit.count),
+                                           [&] { return epoch_.load(std::memory_order_relaxed) != ticket; });
     waiters_.fetch_sub(1, std::memory_order_relaxed);
+    return notified;
   }
 
-  void notify_one() {
-    if (!announce()) return;
+  bool has_waiters() const noexcept { return waiters_.load(std::memory_order_seq_cst) != 0; }
+
+  /// Returns whether somebody waited.
+  bool notify_one() {
+    if (!announce()) return false;
     wakeup_.notify_one();
+    return true;
   }
   void notify_all() {
     if (!announce()) return;

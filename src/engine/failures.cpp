@@ -21,8 +21,8 @@ std::string message_of(const std::exception_ptr& error) {
 std::exception_ptr make_task_error(const TaskNode& task, TaskFailure failure, const std::string& device,
                                    const std::exception_ptr& cause) {
   std::string message = fmt::format("task '{}'", task.display_name());
-  if (task.location.line != 0)
-    message += fmt::format(" (submitted at {}:{})", task.location.file, task.location.line);
+  const SourceLocation place = task.place();
+  if (place.line != 0) message += fmt::format(" (submitted at {}:{})", place.file, place.line);
   if (failure == TaskFailure::Failed) {
     message += device.empty() ? fmt::format(" failed: {}", message_of(cause))
                               : fmt::format(" failed on {}: {}", device, message_of(cause));
@@ -33,7 +33,7 @@ std::exception_ptr make_task_error(const TaskNode& task, TaskFailure failure, co
   }
   // Thrown while the cause is being handled, so that it becomes the nested exception.
   const auto raise = [&] {
-    throw TaskError(message, failure, task.display_name(), device, task.location, cause);
+    throw TaskError(message, failure, task.display_name(), device, place, cause);
   };
   try {
     if (cause) {
@@ -54,10 +54,10 @@ std::exception_ptr make_task_error(const TaskNode& task, TaskFailure failure, co
 std::exception_ptr error_of(const TaskNode& task) {
   switch (task.state.load(std::memory_order_acquire)) {
     case TaskState::Failed:
-      return task.error;
+      return task.extra_or_null()->error;
     case TaskState::Cancelled: {
-      const TaskNode* culprit = task.failed_by.load(std::memory_order_acquire);
-      std::exception_ptr cause = culprit != nullptr ? culprit->error : nullptr;
+      const TaskNode* culprit = task.failed_by();
+      std::exception_ptr cause = culprit != nullptr && culprit->extra_or_null() != nullptr ? culprit->extra_or_null()->error : nullptr;
       if (task.kind != detail::TaskKind::Kernel && cause)
         return cause;  // a read, or a graph's run: the culprit's
       return make_task_error(task, TaskFailure::Cancelled, {}, cause);

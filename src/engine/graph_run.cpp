@@ -9,81 +9,111 @@
 
 namespace hocket::detail {
 
-Task record_task(RecordedGraph& graph, const std::shared_ptr<const CodeletCore>& codelet,
-                 TaskOptions&& options, std::span<const PackedArgument> arguments) {
+Task record_task(RecordedGraph& graph, const Submission& submission) {
   Engine& engine = graph.engine();
-  auto* const node = new TaskNode;
-  TaskRef reference(node);
-  release_reference(node);  // `reference` holds it
-  engine.describe(*node, codelet, options, arguments);
+  engine::ThreadContext& here = engine.contexts().here();
+  const TaskRef reference = TaskRef::adopt(TaskNode::make(here.blocks));
+  TaskNode& node = *reference;
   std::string problem;
   try {
-    engine.lifecycle().find_eligible(*node, engine.machine().matching(options.on));
+    engine.describe(here, node, submission);
   } catch (const NoEligibleDevice& error) {
     problem = error.what();
   } catch (const OutOfMemory& error) {
     problem = error.what();
   }
-  return graph.add(reference, std::move(problem), options.after);
+  static const std::vector<Task> none;
+  return graph.add(reference, std::move(problem),
+                   submission.options != nullptr ? submission.options->after : none);
 }
 
 Task Engine::run(RecordedGraph& graph, const Plan* plan) {
   graph.seal();
   if (&graph.engine() != this) throw InvalidArgument("this graph was recorded by another runtime");
-  for (std::size_t t = 0; t < graph.size(); ++t)
-    if (!graph.problem(t).empty()) throw NoEligibleDevice(graph.problem(t));
+  if (graph.has_problems())
+    for (std::size_t t = 0; t < graph.size(); ++t)
+      if (!graph.problem(t).empty()) throw NoEligibleDevice(graph.problem(t));
   if (plan != nullptr && plan->schedule.placements.size() != graph.size())
     throw InvalidArgument(fmt::format("this plan is for a graph of {} tasks, not one of {}",
                                       plan->schedule.placements.size(), graph.size()));
 
-  auto* const end = new TaskNode;  // its one reference is the engine's
+  engine::ThreadContext& here = contexts_->here();
+  auto* const end = TaskNode::make(here.blocks);  // the one reference of each is the engine's
+  auto* const start = TaskNode::make(here.blocks);
   Task result(end);
   end->kind = TaskKind::Marker;
-  end->engine = this;
   end->id = next_id();
   end->extra().name = "run of a graph";
-  GraphRun& run = graph.prepare_run(TaskRef(end));
+  start->kind = TaskKind::Marker;
+  start->id = end->id;
+  GraphRun& run = graph.prepare_run(TaskRef(end), *start);
   if (plan != nullptr) {
+    graph.make_nodes(run);
+    run.planned = true;
     std::vector<std::uint32_t> order(graph.size());
     for (std::uint32_t t = 0; t < order.size(); ++t) order[t] = t;
     std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
       return plan->schedule.placements[a].start_seconds < plan->schedule.placements[b].start_seconds;
     });
     for (std::size_t position = 0; position < order.size(); ++position) {
-      TaskNode& node = run.nodes[order[position]];
-      node.eligible = std::uint64_t{1} << plan->schedule.placements[order[position]].device;
+      TaskExtra& extra = run.nodes[order[position]]->extra();
+      extra.eligible = std::uint64_t{1} << plan->schedule.placements[order[position]].device;
       // Earlier in the plan, more urgent; never 0, so that none overtakes in the fast lane.
-      node.priority = static_cast<int>(order.size() - position);
+      extra.priority = static_cast<int>(order.size() - position);
     }
   }
-  lifecycle_.active.fetch_add(1, std::memory_order_relaxed);  // the submission itself
+  if (TaskNode* const parent = current_task(here); parent != nullptr) {
+    add_reference(parent);
+    end->set_parent(parent);
+    parent->pending.fetch_add(1, std::memory_order_relaxed);
+  }
+  here.activated.add(1);   // the submission itself
+  here.submitted.add(2);   // start and end
+  bool ready = false;
   try {
-    graph::infer(*run.start, *end, graph.footprint());
+    ready = graph::infer(*start, *end, graph.footprint(), {});
   } catch (...) {
+    here.finished.add(2);
+    here.deactivated.add(1);
+    if (TaskNode* const parent = end->parent(); parent != nullptr)
+      parent->pending.fetch_sub(1, std::memory_order_relaxed);
     abandon(run);
-    lifecycle_.active.fetch_sub(1, std::memory_order_relaxed);
     throw;
   }
-  lifecycle_.outstanding.fetch_add(2, std::memory_order_relaxed);  // start and end
-  if (TaskNode* const parent = engine::CpuWorkers::current_task();
-      parent != nullptr && parent->engine == this) {
-    add_reference(parent);
-    end->parent = parent;
-    parent->live_children.fetch_add(1, std::memory_order_relaxed);
-  }
-  TaskNode& start = *run.start;
-  lifecycle_.submitted(*end);
-  lifecycle_.submitted(start);
-  lifecycle_.active.fetch_sub(1, std::memory_order_relaxed);
+  if (ready) lifecycle_.ready(*start);
+  here.deactivated.add(1);
   return result;
 }
 
 /// A run that was prepared but cannot start: gives back what the engine would have.
 void Engine::abandon(GraphRun& run) noexcept {
   TaskNode* const end = run.end.get();
-  for (TaskNode* node = run.nodes.get(); node <= run.start; ++node) release_reference(node);
+  TaskNode* const start = run.start;
+  if (run.planned)
+    for (TaskNode* node : run.nodes) node->references.fetch_sub(1, std::memory_order_relaxed);
   RecordedGraph::over(run);
+  release_reference(start);
   release_reference(end);
+}
+
+void Engine::marker_ready(TaskNode& task, bool withdrawn) {
+  GraphRun& run = *task.graph_run();
+  const TaskState state = withdrawn ? TaskState::Cancelled : TaskState::Done;
+  if (&task != run.start) {
+    lifecycle_.end(task, state, nullptr);
+    return;
+  }
+  bool light = !withdrawn && !run.planned && lean_ && run.graph.light();
+  if (light && !memory_.all_at_home())
+    for (const Operand& operand : run.graph.footprint())
+      light = light && operand.region->datum().host_only.load(std::memory_order_relaxed);
+  if (light && run.graph.make_light(run)) {
+    lifecycle_.end(task, state, nullptr);
+    cpu_workers_.launch(run);
+    return;
+  }
+  if (!run.planned) run.graph.make_nodes(run);
+  lifecycle_.end(task, state, nullptr);
 }
 
 Plan Engine::plan(const RecordedGraph& graph, std::string_view planner_name) {
@@ -116,7 +146,7 @@ Plan Engine::plan(const RecordedGraph& graph, std::string_view planner_name) {
     if (!graph.problem(t).empty()) throw NoEligibleDevice(graph.problem(t));
     std::vector<double> costs;
     for (const DeviceInfo& device : machine_.devices()) {
-      const bool eligible = (graph.task(t).eligible >> index(device.id) & 1) != 0;
+      const bool eligible = (engine::Lifecycle::eligible(graph.task(t)) >> index(device.id) & 1) != 0;
       costs.push_back(eligible ? lifecycle_.estimate(graph.task(t), device).execution.count : kNotAllowed);
     }
     builder.add_task(costs);

@@ -13,7 +13,6 @@
 namespace hocket::engine {
 
 using detail::Datum;
-using detail::Edge;
 using detail::GraphRun;
 using detail::Operand;
 using detail::TaskKind;
@@ -31,10 +30,12 @@ std::uint64_t bit(DeviceId device) noexcept { return std::uint64_t{1} << index(d
 }  // namespace
 
 Lifecycle::Lifecycle(const platform::Machine& machine, memory::Manager& memory,
-                     std::unique_ptr<Policy> policy, trace::Recorder& recorder, Driver& driver)
+                     std::unique_ptr<Policy> policy, trace::Recorder& recorder,
+                     ThreadContexts& contexts, Driver& driver)
     : machine_(machine),
       memory_(memory),
       recorder_(recorder),
+      contexts_(contexts),
       driver_(driver),
       policy_(std::move(policy)),
       policy_name_(policy_->name()),
@@ -44,6 +45,8 @@ Lifecycle::Lifecycle(const platform::Machine& machine, memory::Manager& memory,
   for (const DeviceInfo& device : machine.devices()) {
     first_worker_.push_back(static_cast<std::uint32_t>(workers.device_of_worker.size()));
     const bool threads = device.properties.execution == Execution::CallingThread;
+    if (threads && !fast_device_ && device.properties.kind == "cpu" && device.memory_node == kHostNode)
+      fast_device_ = device.id;
     workers.device_of_worker.insert(workers.device_of_worker.end(),
                                     threads ? device.properties.concurrency : 1, device.id);
   }
@@ -53,61 +56,110 @@ Lifecycle::Lifecycle(const platform::Machine& machine, memory::Manager& memory,
   host_.properties.host_memory = true;
 }
 
-// ---- submitted, ready ----------------------------------------------------------------------------------------
+// ---- ready -----------------------------------------------------------------------------------------------------
 
-void Lifecycle::submitted(TaskNode& task) {
-  // Acquire-release: what the predecessors did is seen by whoever runs the task.
-  if (task.pending.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-  Closings closings;
-  become_ready(task, closings, nullptr);
-  close_all(closings, nullptr);
-}
+void Lifecycle::ready(TaskNode& task) { become_ready(contexts_.here(), task, nullptr); }
 
 bool Lifecycle::withdrawn(const TaskNode& task) const noexcept {
-  return task.failed_by.load(std::memory_order_acquire) != nullptr ||
-         task.cancel_requested.load(std::memory_order_seq_cst) ||
+  return (task.requests.load(std::memory_order_seq_cst) & (TaskNode::kCancel | TaskNode::kFailed)) != 0 ||
          (task.kind == TaskKind::Kernel && index(task.id) <= cancelled_up_to.load(std::memory_order_relaxed));
 }
 
 /// Nothing is to be decided or moved: only CPU workers can run it, and its data has never left the host.
-bool Lifecycle::takes_fast_lane(const TaskNode& task) noexcept {
-  if (!task.plain || task.priority != 0) return false;
-  return std::all_of(task.operands.begin(), task.operands.end(), [](const Operand& operand) {
-    return operand.region->datum().host_only.load(std::memory_order_relaxed);
-  });
+bool Lifecycle::takes_fast_lane(const TaskNode& task) const noexcept {
+  if (!task.has(TaskNode::kPlain) || task.priority() != 0) return false;
+  if (memory_.all_at_home()) return true;
+  for (std::uint32_t i = 0; i < task.region_count; ++i)
+    if (!task.region(i).datum().host_only.load(std::memory_order_relaxed)) return false;
+  return true;
 }
 
-void Lifecycle::become_ready(TaskNode& task, Closings& closings, TaskRef* continuation) {
-  active.fetch_add(1, std::memory_order_relaxed);
-  task.ready_at = driver_.now();
-  task.fast = task.kind == TaskKind::Kernel && takes_fast_lane(task);
+/// May end the task and those that depend on it; what becomes ready in turn is handled before it returns.
+void Lifecycle::become_ready(ThreadContext& here, TaskNode& task, TaskNode** continuation) {
+  here.activated.add(1);
+  if (task.kind == TaskKind::HostAccess) task.extra().activated = true;
+  if (task.kind != TaskKind::Kernel || !takes_fast_lane(task)) {
+    enter_placed_lane(task);
+    return;
+  }
+  if (!recorder_.lean()) task.extra().ready_at = driver_.now();
+  if (continuation != nullptr && *continuation == nullptr && !holds_urgent(*fast_device_)) {
+    *continuation = &task;  // `begin_fast` asks whether it was withdrawn
+    return;
+  }
+  task.state.store(TaskState::Ready, std::memory_order_release);
+  light_fence();  // pairs with the heavy one in `cancel`: either this sees the request, or that sees the state
+  if (withdrawn(task) && !settle(task)) return;
+  driver_.queue_fast(task);
+}
+
+void Lifecycle::enter_placed_lane(TaskNode& task) {
+  task.requests.fetch_or(TaskNode::kPlaced, std::memory_order_relaxed);
+  task.extra().ready_at = driver_.now();
   // Sequentially consistent with the check that follows: `cancel` sets its flag first, then looks at the state.
   task.state.store(TaskState::Ready, std::memory_order_seq_cst);
-  if (withdrawn(task)) {
-    // An access that the program gave up changes nothing: those behind it go on.
+  light_fence();
+  const bool is_withdrawn = withdrawn(task);
+  if (task.kind == TaskKind::Marker) {
+    driver_.marker_ready(task, is_withdrawn);
+    return;
+  }
+  if (is_withdrawn) {
+    // An access that the program gave up changes nothing: those behind it go on. A retirement goes on in any case.
     const bool given_up =
-        task.kind == TaskKind::HostAccess && task.failed_by.load(std::memory_order_relaxed) == nullptr;
-    if (claim(task))
-      closings.push_back({TaskRef(&task), given_up ? TaskState::Done : TaskState::Cancelled, nullptr});
+        (task.kind == TaskKind::HostAccess && task.failed_by() == nullptr) || task.kind == TaskKind::Retirement;
+    if (claim(task)) end(task, given_up ? TaskState::Done : TaskState::Cancelled, nullptr);
     return;
   }
   switch (task.kind) {
     case TaskKind::Marker:
-      if (claim(task)) closings.push_back({TaskRef(&task), TaskState::Done, nullptr});
+      return;
+    case TaskKind::Retirement:
+      if (claim(task)) end(task, TaskState::Done, nullptr);
       return;
     case TaskKind::HostAccess:
       grant_host_access(task);
       return;
     case TaskKind::Kernel:
-      if (!task.fast) {
-        push_to_policy(task);
-      } else if (continuation != nullptr && !*continuation && !holds_urgent(task.device) && claim(task)) {
-        *continuation = TaskRef(&task);
-      } else {
-        driver_.queue_fast(task);
-      }
+      if (task.has(TaskNode::kPlain)) task.materialise_operands();
+      push_to_policy(task);
       return;
   }
+}
+
+/// The slow part of `begin_fast`: somebody has asked for the task, or it must not run.
+bool Lifecycle::settle(TaskNode& task) {
+  const bool cancels = withdrawn(task);
+  std::uint8_t verdict = TaskNode::kOpen;
+  const std::uint8_t mine = cancels ? TaskNode::kCancelledByOwner : TaskNode::kRunByOwner;
+  if (!task.verdict.compare_exchange_strong(verdict, mine, std::memory_order_acq_rel)) {
+    if (verdict == TaskNode::kTakenOutOfQueue) {
+      detail::release_reference(&task);  // that of the queue's entry
+      return false;
+    }
+    if (verdict != TaskNode::kLeftToOwner) return true;
+  } else if (!cancels) {
+    return true;
+  }
+  end(task, TaskState::Cancelled, nullptr);
+  return false;
+}
+
+bool Lifecycle::take_out_of_queue(TaskNode& task) {
+  const auto queued = [&] {
+    return task.state.load(std::memory_order_acquire) == TaskState::Ready && !task.asked(TaskNode::kPlaced) &&
+           task.begun.load(std::memory_order_relaxed) == 0;
+  };
+  if (!queued()) return false;
+  task.requests.fetch_or(TaskNode::kClaim, std::memory_order_seq_cst);
+  heavy_fence();
+  if (!queued()) return false;
+  detail::add_reference(&task);  // for the entry that stays in the queue
+  std::uint8_t verdict = TaskNode::kOpen;
+  if (task.verdict.compare_exchange_strong(verdict, TaskNode::kTakenOutOfQueue, std::memory_order_acq_rel))
+    return true;
+  detail::release_reference(&task);
+  return false;
 }
 
 /// The program's own access: as a task on the host that runs until the program lets go. Whoever waits for it sees to
@@ -115,44 +167,47 @@ void Lifecycle::become_ready(TaskNode& task, Closings& closings, TaskRef* contin
 void Lifecycle::grant_host_access(TaskNode& task) {
   claim(task);
   bool present = true;
-  if (!task.operands.front().region->datum().host_only.load(std::memory_order_relaxed)) {
-    const Format format{task.operands.front().region->datum().description().element, Layout::RowMajor};
+  const Datum& datum = task.operands().front().region->datum();
+  if (!datum.host_only.load(std::memory_order_relaxed)) {
+    const Format format{datum.description().element, Layout::RowMajor};
     present = memory_.acquire(task, host_, {&format, 1}) == memory::Acquisition::Present;
   }
   if (present) driver_.queue_present(task);
 }
 
 void Lifecycle::grant(TaskNode& task) {
+  contexts_.here().deactivated.add(1);
+  task.extra().activated = false;
   task.state.store(TaskState::Running, std::memory_order_seq_cst);
-  active.fetch_sub(1, std::memory_order_relaxed);
-  driver_.announce(task);
+  if ((task.requests.load(std::memory_order_seq_cst) & TaskNode::kWaited) != 0) driver_.announce(task);
 }
 
 void Lifecycle::push_to_policy(TaskNode& task) {
+  detail::TaskExtra& extra = task.extra();
+  const std::uint64_t eligible = Lifecycle::eligible(task);
   std::vector<Candidate> candidates;
   for (const DeviceInfo& device : machine_.devices()) {
-    if ((task.eligible & bit(device.id)) == 0) continue;
+    if ((eligible & bit(device.id)) == 0) continue;
     const Estimate expected = estimate(task, device);
     const memory::Manager::Missing missing = memory_.missing(task, device, formats_for(task, device));
     candidates.push_back({device.id, expected.execution, missing.seconds, missing.bytes, expected.measured});
   }
-  if (task.details && task.details->explanation) {
+  if (extra.explanation) {
     const std::lock_guard lock(failure_mutex_);
     for (const Candidate& candidate : candidates) {
       const DeviceInfo& device = machine_.devices()[index(candidate.device)];
-      task.details->explanation->options.push_back(
+      extra.explanation->options.push_back(
           {device.id, device.label, true, candidate.measured ? "measured" : "nominal speeds",
            candidate.execution, candidate.transfer, candidate.missing});
     }
   }
   detail::add_reference(&task);  // the policy's; `take` hands it on
-  const std::uint64_t eligible = task.eligible;
   {
     const std::lock_guard lock(policy_mutex_);
-    const ReadyTask ready{ready_id(task), task.priority, candidates, driver_.current_worker()};
+    const ReadyTask ready{ready_id(task), extra.priority, candidates, driver_.current_worker()};
     const std::optional<DeviceId> decided = policy_->push(ready, driver_.now());
-    task.in_policy = true;
-    if (task.priority > 0) count_urgent(task, true);
+    extra.in_policy = true;
+    if (extra.priority > 0) count_urgent(task, true);
     held_by_policy_.fetch_add(1, std::memory_order_seq_cst);  // pairs with a worker about to sleep
     if (decided) {  // under the lock: nobody can take the task away meanwhile
       const DeviceInfo& device = machine_.devices()[index(*decided)];
@@ -163,7 +218,8 @@ void Lifecycle::push_to_policy(TaskNode& task) {
 }
 
 WorkerId Lifecycle::worker_of(const TaskNode& task) const noexcept {
-  return WorkerId{first_worker_[index(task.device)] + task.worker};
+  const detail::TaskExtra& extra = *task.extra_or_null();
+  return WorkerId{first_worker_[index(extra.device)] + extra.worker};
 }
 
 TaskRef Lifecycle::take(DeviceId device, std::uint32_t worker_in_device) {
@@ -175,12 +231,13 @@ TaskRef Lifecycle::take(DeviceId device, std::uint32_t worker_in_device) {
     TaskNode& task = node_of(*id);
     TaskRef reference(&task);
     detail::release_reference(&task);  // the policy's
-    task.in_policy = false;
-    if (task.priority > 0) count_urgent(task, false);
+    detail::TaskExtra& extra = task.extra();
+    extra.in_policy = false;
+    if (extra.priority > 0) count_urgent(task, false);
     if (claim(task)) {
-      task.by_policy = true;
-      task.device = device;
-      task.worker = worker_in_device;
+      extra.by_policy = true;
+      extra.device = device;
+      extra.worker = worker_in_device;
       return reference;
     }
     policy_->finished(*id, worker, Seconds{}, driver_.now());
@@ -191,16 +248,17 @@ TaskRef Lifecycle::take(DeviceId device, std::uint32_t worker_in_device) {
 bool Lifecycle::take_out_of_turn(TaskNode& task, DeviceId device, std::uint32_t worker_in_device) {
   const std::lock_guard lock(policy_mutex_);
   // The policy keeps its entry: `take` finds it claimed and drops it.
-  if (!task.in_policy || (task.eligible & bit(device)) == 0 || !claim(task)) return false;
-  task.device = device;
-  task.worker = worker_in_device;
+  detail::TaskExtra* const extra = task.extra_or_null();
+  if (extra == nullptr || !extra->in_policy || (eligible(task) & bit(device)) == 0 || !claim(task)) return false;
+  extra->device = device;
+  extra->worker = worker_in_device;
   return true;
 }
 
 /// Keeps `urgent_` while the policy holds a task.
 void Lifecycle::count_urgent(const TaskNode& task, bool more) noexcept {
   for (const DeviceInfo& device : machine_.devices()) {
-    if ((task.eligible & bit(device.id)) == 0) continue;
+    if ((eligible(task) & bit(device.id)) == 0) continue;
     if (more)
       urgent_[index(device.id)].fetch_add(1, std::memory_order_relaxed);
     else
@@ -209,15 +267,13 @@ void Lifecycle::count_urgent(const TaskNode& task, bool more) noexcept {
 }
 
 bool Lifecycle::claim(TaskNode& task) noexcept {
-  return !task.claimed.exchange(true, std::memory_order_acq_rel);
+  return !task.extra().claimed.exchange(true, std::memory_order_acq_rel);
 }
 
 bool Lifecycle::refuse(TaskNode& task, bool begins) {
   if (begins) {
-    bool over = task.failed_by.load(std::memory_order_acquire) != nullptr ||
-                index(task.id) <= cancelled_up_to.load(std::memory_order_relaxed);
-    // In the fast lane whoever claimed it has decided; `cancel` may have come too late, and said so.
-    if (!task.fast) over = task.decided.exchange(true, std::memory_order_acq_rel) || over;
+    bool over = task.failed_by() != nullptr || index(task.id) <= cancelled_up_to.load(std::memory_order_relaxed);
+    over = task.extra().decided.exchange(true, std::memory_order_acq_rel) || over;
     if (!over) return false;
   } else if (!withdrawn(task)) {
     return false;
@@ -247,8 +303,7 @@ std::optional<Placing> Lifecycle::acquire(TaskNode& task, const DeviceInfo& devi
 
 Placing Lifecycle::place(TaskNode& task, DeviceId id) {
   const DeviceInfo& device = machine_.devices()[index(id)];
-  task.device = id;
-  if (task.fast) return Placing::Present;
+  task.extra().device = id;
   // The host always has room, or fails.
   if (device.memory_node == kHostNode) return acquire(task, device).value_or(Placing::Over);
   // The lock spans the attempt and the entry in the list: `retry_without_room` cannot come between.
@@ -272,7 +327,7 @@ std::uint32_t Lifecycle::retry_without_room(MemoryNodeId node) {
       ++over;
       continue;
     }
-    const std::optional<Placing> placing = acquire(task, machine_.devices()[index(task.device)]);
+    const std::optional<Placing> placing = acquire(task, machine_.devices()[index(task.extra().device)]);
     if (!placing) break;
     if (*placing == Placing::Present) driver_.queue_present(task);
     if (*placing == Placing::Over) ++over;
@@ -282,27 +337,26 @@ std::uint32_t Lifecycle::retry_without_room(MemoryNodeId node) {
 }
 
 bool Lifecycle::fail_without_operands(TaskNode& task) {
-  if (!task.transfer_failure) return false;
-  end(task, TaskState::Failed, describe_failure(task, std::exchange(task.transfer_failure, nullptr)));
+  std::exception_ptr& failure = task.extra().transfer_failure;
+  if (!failure) return false;
+  end(task, TaskState::Failed, describe_failure(task, std::exchange(failure, nullptr)));
   return true;
 }
 
 // ---- running -----------------------------------------------------------------------------------------------------
 
-void Lifecycle::running(TaskNode& task, std::uint32_t worker, Seconds now) {
-  task.worker = worker;
-  task.began_at = now;
+void Lifecycle::running(TaskNode& task, std::uint32_t worker, Seconds /*now*/) {
+  task.extra().worker = worker;
   task.state.store(TaskState::Running, std::memory_order_release);
 }
 
-std::vector<Argument> Lifecycle::arguments(const TaskNode& task) {
-  const std::vector<Parameter>& parameters = task.codelet->parameters;
-  std::vector<Argument> result(parameters.size());
-  for (std::size_t i = 0; i < parameters.size(); ++i) {
-    result[i].parameter = parameters[i];
-    if (!parameters[i].is_data) result[i].scalar = task.scalars.get() + task.scalar_offsets[i];
+std::vector<Argument> Lifecycle::arguments(TaskNode& task) {
+  std::vector<Argument> result(task.type->parameter_count);
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    result[i].parameter = task.type->parameters[i];
+    if (!result[i].parameter.is_data) result[i].scalar = task.storage() + task.type->scalar_offsets[i];
   }
-  for (const Operand& operand : task.operands) {
+  for (const Operand& operand : task.operands()) {
     Buffer& buffer = result[operand.parameter].buffer;
     const Datum& datum = operand.region->datum();
     const Box& box = operand.region->box();
@@ -327,166 +381,256 @@ std::vector<Argument> Lifecycle::arguments(const TaskNode& task) {
 
 // ---- over, successors released -------------------------------------------------------------------------------------
 
-TaskRef Lifecycle::finished(TaskNode& task, const Outcome& outcome, bool may_continue) {
+TaskNode* Lifecycle::finished(TaskNode& task, const Outcome& outcome, std::uint32_t worker, bool may_continue) {
+  ThreadContext& here = contexts_.here();
+  detail::TaskExtra& extra = task.extra();
+  const bool placed = task.asked(TaskNode::kPlaced);
   const Seconds elapsed = outcome.ended - outcome.began;
   const Seconds execution = outcome.busy.value_or(elapsed);
   const bool failed = outcome.failure != nullptr;
-  if (!failed && !task.fast) history_.observe({task.codelet->key, task.device, footprint(task)}, execution);
-  recorder_.task({task.id, &task.display_name(), &task.codelet->name, task.device, task.worker, task.ready_at,
-                  outcome.began, outcome.ended, outcome.modelled,
-                  task.codelet->work ? work_of(task).flops : 0.0, failed});
-  if (task.by_policy) {
+  const DeviceId device = device_of(task);
+  if (!failed && placed) history_.observe({task.core().key, device, footprint(task)}, execution);
+  const std::string name = task.display_name();
+  const std::string& codelet = task.prepared() != nullptr ? task.prepared()->name : name;
+  recorder_.task({task.id, &name, &codelet, device, worker, extra.ready_at, outcome.began, outcome.ended,
+                  outcome.modelled, work_of(task).flops, failed});
+  if (extra.by_policy) {
     const std::lock_guard lock(policy_mutex_);
     policy_->finished(ready_id(task), worker_of(task), execution, driver_.now());
   }
-  if (task.details && task.details->explanation) {
+  if (extra.explanation) {
     const std::lock_guard lock(failure_mutex_);
-    Explanation& explanation = *task.details->explanation;
-    explanation.device = task.device;
-    explanation.decided_by = task.fast ? "fast lane" : policy_name_;
-    explanation.actual_execution = execution;
+    extra.explanation->device = device;
+    extra.explanation->decided_by = placed ? policy_name_ : "fast lane";
+    extra.explanation->actual_execution = execution;
   }
-  TaskRef continuation;
-  Closings closings;
-  closings.push_back({TaskRef(&task), failed ? TaskState::Failed : TaskState::Done,
-                      failed ? describe_failure(task, outcome.failure) : nullptr});
+  TaskNode* continuation = nullptr;
+  close(here,
+        {&task, failed ? TaskState::Failed : TaskState::Done,
+         failed ? describe_failure(task, outcome.failure) : nullptr},
+        may_continue ? &continuation : nullptr);
+  return continuation;
+}
+
+TaskNode* Lifecycle::finished_fast(ThreadContext& here, TaskNode& task) {
+  if (task.has(TaskNode::kRunNode)) {
+    TaskNode* continuation = nullptr;
+    close(here, {&task, TaskState::Done, nullptr}, &continuation);
+    return continuation;
+  }
   // Where captures go with the task, their destructors may wait: no successor may depend on this thread.
-  const bool one_off = task.codelet->one_off && task.graph_run == nullptr;
-  close_all(closings, may_continue && !one_off ? &continuation : nullptr);
+  const bool destroys = task.has(TaskNode::kHasCaptures);
+  TaskNode* continuation = nullptr;
+  task.state.store(TaskState::Done, std::memory_order_release);
+  std::uintptr_t edge = task.successors.exchange(detail::kClosed, std::memory_order_seq_cst);
+  while (edge != 0) {
+    // First: the successor, which owns the edge, may be gone after its release.
+    const std::uintptr_t next = detail::edge_word(edge);
+    TaskNode& successor = detail::edge_head(edge);
+    if (release_one(successor)) become_ready(here, successor, destroys ? nullptr : &continuation);
+    edge = next;
+  }
+  after_close(here, task);
   return continuation;
 }
 
 void Lifecycle::end(TaskNode& task, TaskState state, std::exception_ptr error) {
-  if (task.by_policy) {
+  if (const detail::TaskExtra* const extra = task.extra_or_null(); extra != nullptr && extra->by_policy) {
     const std::lock_guard lock(policy_mutex_);
     policy_->finished(ready_id(task), worker_of(task), Seconds{}, driver_.now());
   }
-  Closings closings;
-  closings.push_back({TaskRef(&task), state, std::move(error)});
-  close_all(closings, nullptr);
+  close(contexts_.here(), {&task, state, std::move(error)}, nullptr);
 }
 
-void Lifecycle::close_all(Closings& closings, TaskRef* continuation) {
-  std::vector<std::shared_ptr<const detail::CodeletCore>> over;
-  while (!closings.empty()) {
-    Closing closing = std::move(closings.back());
-    closings.pop_back();
-    const TaskRef task = closing.task;
-    close(std::move(closing), closings, continuation);
-    if (task->codelet && task->codelet->one_off && task->graph_run == nullptr) over.push_back(task->codelet);
+/// Ends tasks one after the other rather than one within the other: a failure may cancel a chain of any length.
+void Lifecycle::close(ThreadContext& here, Closing&& closing, TaskNode** continuation) {
+  here.closings.push_back(std::move(closing));
+  if (here.closing) return;
+  here.closing = true;
+  while (!here.closings.empty()) {
+    Closing next = std::move(here.closings.back());
+    here.closings.pop_back();
+    close_one(here, std::move(next), continuation);
   }
-  // The records of last accesses keep the nodes; what the kernels captured must not stay with them: it may be a handle
-  // to the very data.
-  for (const auto& codelet : over)
-    for (const auto& variant : codelet->variants) static_cast<const detail::CpuVariant&>(*variant).forget();
+  here.closing = false;
 }
 
-void Lifecycle::close(Closing&& closing, Closings& closings, TaskRef* continuation) {
+void Lifecycle::close_one(ThreadContext& here, Closing&& closing, TaskNode** continuation) {
   TaskNode& task = *closing.task;
   const bool failed = closing.state != TaskState::Done;
-  if (!task.operands.empty() && task.operands.front().bound != nullptr) memory_.release(task);
+  detail::TaskExtra* const extra = task.extra_or_null();
+  if (extra != nullptr && !extra->operands.empty() && extra->operands.front().bound != nullptr)
+    memory_.release(task);
   if (closing.state == TaskState::Failed) {
-    TaskNode* culprit = keep_failure(task, std::move(closing.error));
-    if (culprit != &task) task.failed_by.store(culprit, std::memory_order_release);
+    TaskNode* culprit = keep_failure(task, task.graph_run(), std::move(closing.error));
+    if (culprit != &task) {
+      task.extra().failed_by.store(culprit, std::memory_order_release);
+      task.requests.fetch_or(TaskNode::kFailed, std::memory_order_release);
+    }
   } else if (closing.state == TaskState::Cancelled && task.kind == TaskKind::Kernel) {
     recorder_.cancelled();
   }
-  const TaskState before = task.state.exchange(closing.state, std::memory_order_seq_cst);
+  task.state.store(closing.state, std::memory_order_seq_cst);
 
   // The nodes of a recorded graph are used again, so the run's end stands for one that was withdrawn.
-  GraphRun* const run = task.graph_run;
-  TaskNode& blamed =
-      run != nullptr && task.failed_by.load(std::memory_order_relaxed) == nullptr ? *run->end : task;
+  GraphRun* const run = task.graph_run();
+  TaskNode& blamed = run != nullptr && task.failed_by() == nullptr ? *run->end : task;
   // A run is one step of the program: what it was to make is spoilt as a whole where any of it did not run.
   if (failed && run != nullptr && &task != run->end.get()) detail::mark_failed_by(*run->end, blamed);
-  const auto release_one = [&](TaskNode& successor, bool value) {
+  if (task.has(TaskNode::kHasCaptures)) continuation = nullptr;
+  const auto release = [&](TaskNode& successor, bool value) {
     if (failed && value) detail::mark_failed_by(successor, blamed);
-    if (successor.pending.fetch_sub(1, std::memory_order_acq_rel) == 1)
-      become_ready(successor, closings, continuation);
+    if (release_one(successor)) become_ready(here, successor, continuation);
   };
-  const detail::StaticSuccessors fixed = task.static_successors;
-  for (const std::uint32_t* edge = fixed.begin; edge != fixed.end; ++edge) {
-    const bool to_end = *edge == detail::kEndOfRun;
-    release_one(to_end ? *run->end : fixed.nodes[*edge & ~detail::kValueEdge],
-                (*edge & detail::kValueEdge) != 0);
+  if (extra != nullptr) {
+    const detail::StaticSuccessors fixed = extra->static_successors;
+    for (const std::uint32_t* edge = fixed.begin; edge != fixed.end; ++edge) {
+      const bool to_end = *edge == detail::kEndOfRun;
+      release(to_end ? *run->end : *fixed.nodes[*edge & ~detail::kValueEdge],
+              (*edge & detail::kValueEdge) != 0);
+    }
   }
-  Edge* edge = task.successors.exchange(TaskNode::closed(), std::memory_order_acq_rel);
-  while (edge != nullptr) {
-    Edge* const next =
-        edge->next;  // first: the successor, which owns the edge, may be gone after its release
-    release_one(*edge->successor, edge->value);
+  std::uintptr_t edge = task.successors.exchange(detail::kClosed, std::memory_order_seq_cst);
+  while (edge != 0) {
+    const std::uintptr_t next = detail::edge_word(edge);
+    const bool value = (edge & detail::kValueBit) != 0;
+    release(detail::edge_head(edge), value);
     edge = next;
   }
+  after_close(here, task);
+}
 
-  // The records of last accesses keep this node: it must not keep its data in turn. The nodes of a recorded graph
-  // stay, and are in no such record.
-  std::vector<Operand> operands;
-  const bool recorded = run != nullptr && task.kind == TaskKind::Kernel;
-  if (!recorded) operands.swap(task.operands);
-
-  const TaskRef parent(task.parent);
-  const bool counts = task.kind != TaskKind::HostAccess && !recorded;
-  const bool was_active = task.kind != TaskKind::HostAccess || before == TaskState::Ready;
-  if (parent) parent->live_children.fetch_sub(1, std::memory_order_seq_cst);
-  driver_.announce(task);
-  if (parent) driver_.announce(*parent);
-  if (was_active) active.fetch_sub(1, std::memory_order_relaxed);
-  for (const Operand& operand : operands) operand.region->datum().release();
-  const bool last = counts && outstanding.fetch_sub(1, std::memory_order_seq_cst) == 1;
-  if (last) driver_.announce_idle();
+/// What is left to do once nobody can be made to wait for the task any more; ends the engine's hold on it.
+void Lifecycle::after_close(ThreadContext& here, TaskNode& task) {
+  if (TaskNode* const parent = task.parent(); parent != nullptr) {
+    detail::add_reference(parent);
+    parent->pending.fetch_sub(1, std::memory_order_seq_cst);
+    if ((parent->requests.load(std::memory_order_seq_cst) & TaskNode::kWaited) != 0) driver_.announce(*parent);
+    detail::release_reference(parent);
+  }
+  const bool waited = (task.requests.load(std::memory_order_seq_cst) & TaskNode::kWaited) != 0;
+  const bool recorded = task.has(TaskNode::kRunNode);
+  const bool host_access = task.kind == TaskKind::HostAccess;
+  if (!host_access || task.extra().activated) here.deactivated.add(1);
+  Datum* const retired = task.kind == TaskKind::Retirement ? task.extra().retired : nullptr;
+  GraphRun* const run = task.graph_run();
   const bool ends_run = run != nullptr && &task == run->end.get();  // asked while the run must still exist
-  detail::release_reference(&task);                                 // the engine's
+  if (task.has(TaskNode::kHasCaptures)) {
+    // They may hold the last handle of some data, and wait: for tasks that this thread then runs and ends.
+    const bool outer = std::exchange(here.closing, false);
+    destroy_captures(task);
+    here.closing = outer;
+  }
+  if (waited) driver_.announce(task);
+  if (retired != nullptr) retired->destroy();
+  if (!host_access && !recorded) {
+    here.finished.add(1);
+    if (here.slot == nullptr) driver_.announce_if_idle();
+  }
+  detail::release_reference(&task);  // the engine's
   if (ends_run) detail::RecordedGraph::leave(*run);
+}
+
+void Lifecycle::destroy_captures(TaskNode& task) noexcept {
+  if (task.type->one_off) {
+    if (task.type->destroy != nullptr) task.type->destroy(task.storage());
+    return;
+  }
+  for (const auto& variant : task.core().variants) static_cast<const detail::CpuVariant&>(*variant).forget();
 }
 
 /// Notes a failure for those who wait. The nodes of a recorded graph are used again, so a node of its own takes the
 /// blame for one of them; returns who did.
-TaskNode* Lifecycle::keep_failure(TaskNode& task, std::exception_ptr error) {
+TaskNode* Lifecycle::keep_failure(TaskNode& task, GraphRun* run, std::exception_ptr error) {
   TaskNode* culprit = &task;
-  if (task.graph_run != nullptr) {
-    culprit = new TaskNode;
+  if (run != nullptr) {
+    culprit = TaskNode::make(contexts_.here().blocks);  // its one reference is that of `failed_by`
     culprit->id = task.id;
-    culprit->engine = task.engine;
-    culprit->codelet = task.codelet;
-    culprit->location = task.location;
-    culprit->device = task.device;
-    if (task.details) culprit->extra().name = task.details->name;
-    culprit->parent = task.graph_run->end->parent;
-    detail::add_reference(culprit->parent);
-    culprit->successors.store(TaskNode::closed(), std::memory_order_relaxed);
+    culprit->copy_place(task);
+    detail::TaskExtra& extra = culprit->extra();
+    extra.name = task.display_name();
+    extra.device = device_of(task);
+    extra.parent = run->end->parent();
+    detail::add_reference(extra.parent);
+    culprit->successors.store(detail::kClosed, std::memory_order_relaxed);
     culprit->state.store(TaskState::Failed, std::memory_order_relaxed);
   }
   {
     const std::lock_guard lock(failure_mutex_);
-    culprit->error = std::move(error);
+    culprit->extra().error = std::move(error);
     failures_.emplace_back(culprit);
   }
   return culprit;
+}
+
+void Lifecycle::light_failed(GraphRun& run, TaskNode& recorded, const std::exception_ptr& cause,
+                             std::uint32_t worker) {
+  TaskNode* const culprit = keep_failure(recorded, &run, describe_failure(recorded, cause));
+  detail::mark_failed_by(*run.end, *culprit);
+  detail::release_reference(culprit);
+  const std::string name = recorded.display_name();
+  const Seconds time = driver_.now();
+  recorder_.task({run.id, &name, &name, *fast_device_, worker, time, time, time, std::nullopt, 0.0, true});
+}
+
+void Lifecycle::light_cancelled(GraphRun& run) {
+  recorder_.cancelled();
+  if (run.end->failed_by() == nullptr) run.end->requests.fetch_or(TaskNode::kCancel, std::memory_order_release);
+}
+
+void Lifecycle::light_run_over(GraphRun& run) {
+  TaskNode& end = *run.end;
+  if (release_one(end)) ready(end);
+}
+
+void Lifecycle::retire_stand_in(TaskNode& node) {
+  node.state.store(TaskState::Done, std::memory_order_release);
+  node.successors.exchange(detail::kClosed, std::memory_order_seq_cst);
+  detail::release_reference(&node);
 }
 
 std::vector<TaskRef> Lifecycle::take_failures(const TaskNode* parent) {
   const std::lock_guard lock(failure_mutex_);
   std::vector<TaskRef> unreported;
   std::erase_if(failures_, [&](const TaskRef& task) {
-    if (parent != nullptr && task->parent != parent) return false;
-    if (!task->reported.exchange(true, std::memory_order_relaxed)) unreported.push_back(task);
+    if (parent != nullptr && task->parent() != parent) return false;
+    if (!task->extra().reported.exchange(true, std::memory_order_relaxed)) unreported.push_back(task);
     return true;
   });
   return unreported;
 }
 
 bool Lifecycle::cancel(TaskNode& task) {
-  task.cancel_requested.store(true, std::memory_order_seq_cst);  // pairs with `become_ready`
+  task.requests.fetch_or(TaskNode::kCancel, std::memory_order_seq_cst);
+  heavy_fence();  // pairs with the light ones in `become_ready` and `begin_fast`
   const TaskState state = task.state.load(std::memory_order_seq_cst);
-  if (state == TaskState::Waiting) return true;  // it will see the flag
+  if (task.asked(TaskNode::kPlaced)) return cancel_placed(task, state);
+  if (state != TaskState::Waiting && state != TaskState::Ready) return false;
+  const bool begun = task.begun.load(std::memory_order_relaxed) != 0;
+  const std::uint8_t mine = begun                       ? TaskNode::kTooLate
+                            : state == TaskState::Ready ? TaskNode::kTakenOutOfQueue
+                                                        : TaskNode::kLeftToOwner;
+  detail::add_reference(&task);  // for the entry that stays in a queue
+  std::uint8_t verdict = TaskNode::kOpen;
+  const bool decides = task.verdict.compare_exchange_strong(verdict, mine, std::memory_order_acq_rel);
+  if (decides && mine == TaskNode::kTakenOutOfQueue) {
+    end(task, TaskState::Cancelled, nullptr);
+    return true;
+  }
+  detail::release_reference(&task);
+  if (decides) return mine == TaskNode::kLeftToOwner;
+  return verdict == TaskNode::kCancelledByOwner || verdict == TaskNode::kLeftToOwner;
+}
+
+bool Lifecycle::cancel_placed(TaskNode& task, TaskState state) {
+  detail::TaskExtra& extra = task.extra();
+  if (state == TaskState::Waiting) return true;  // whoever makes it ready will see the flag
   if (state != TaskState::Ready) return false;
-  const bool decided = !task.fast && !task.decided.exchange(true, std::memory_order_acq_rel);
-  if (!task.fast && !decided) return false;
+  if (extra.decided.exchange(true, std::memory_order_acq_rel)) return false;
   {
     // The thread that pushes it to the policy may be looking at the operands: then whoever takes it sees the flag.
     const std::lock_guard lock(policy_mutex_);
-    if (!task.fast && !task.in_policy) return true;
-    if (!claim(task)) return decided;
+    if (!extra.in_policy || !claim(task)) return true;
   }
   end(task, TaskState::Cancelled, nullptr);
   return true;
@@ -494,7 +638,7 @@ bool Lifecycle::cancel(TaskNode& task) {
 
 std::exception_ptr Lifecycle::describe_failure(TaskNode& task, const std::exception_ptr& cause) const {
   const std::string device =
-      machine_.devices().empty() ? std::string() : machine_.devices()[index(task.device)].label;
+      machine_.devices().empty() ? std::string() : machine_.devices()[index(device_of(task))].label;
   return make_task_error(task, TaskFailure::Failed, device, cause);
 }
 

@@ -15,16 +15,30 @@ using detail::TaskNode;
 Runtime::Runtime(const RuntimeOptions& options) : engine_(std::make_unique<detail::Engine>(options)) {}
 Runtime::~Runtime() = default;
 
+namespace {
+
+detail::Submission packed(const std::shared_ptr<const detail::CodeletCore>& codelet, TaskOptions& options,
+                          std::span<const detail::PackedArgument> arguments) {
+  detail::Submission submission;
+  submission.codelet = &codelet;
+  submission.arguments = arguments;
+  submission.options = &options;
+  return submission;
+}
+
+}  // namespace
+
 Task Runtime::submit_packed(const std::shared_ptr<const detail::CodeletCore>& codelet, TaskOptions&& options,
                             std::span<const detail::PackedArgument> arguments) {
-  return engine_->submit(codelet, std::move(options), arguments);
+  return engine_->submit(packed(codelet, options, arguments));
 }
+Task Runtime::submit_one(const detail::Submission& submission) { return engine_->submit(submission); }
 
 void Runtime::wait() { engine_->wait_all(); }
 void Runtime::cancel() { engine_->cancel_all(); }
 
 Graph Runtime::record(const std::function<void(Graph&)>& build) {
-  Graph graph(std::make_shared<detail::RecordedGraph>(*engine_));
+  Graph graph(std::make_shared<detail::RecordedGraph>(*engine_, engine_->runs()));
   build(graph);
   return graph;
 }
@@ -38,13 +52,11 @@ Task Runtime::run(const Graph& graph, const Plan& plan) { return engine_->run(*g
 const std::vector<DeviceInfo>& Runtime::devices() const noexcept { return engine_->machine().devices(); }
 std::string_view Runtime::policy() const noexcept { return engine_->lifecycle().policy_name(); }
 
-Report Runtime::report() const {
-  return engine_->recorder().take(engine_->now(), std::string(engine_->lifecycle().policy_name()));
-}
-void Runtime::reset_report() { engine_->recorder().reset(engine_->now()); }
+Report Runtime::report() const { return engine_->report(); }
+void Runtime::reset_report() { engine_->reset_report(); }
 
 Explanation Runtime::why(const Task& task) const {
-  if (!task || task.node()->engine != engine_.get() || !task.node()->codelet)
+  if (!task || task.node()->engine() != engine_.get() || task.node()->type == nullptr)
     throw InvalidArgument("why() explains a submitted task of this runtime; this handle names none");
   return engine_->lifecycle().explain(*task.node());
 }
@@ -120,28 +132,29 @@ void Task::get() const {
   TaskNode& node = submitted_node(*this);
   // A task that is over may outlive its runtime; the engine is asked only while it must still be there.
   if (node.state.load(std::memory_order_acquire) == TaskState::Done) return;
-  if (!node.over()) node.engine->wait_for(node, std::nullopt);
+  if (!node.over()) node.engine()->wait_for(node, std::nullopt);
   if (node.state.load(std::memory_order_acquire) != TaskState::Done) detail::Engine::throw_failure(node);
 }
 
 bool Task::wait_for(Seconds limit) const {
   TaskNode& node = submitted_node(*this);
-  if (!node.over() && !node.engine->wait_for(node, limit)) return false;
+  if (!node.over() && !node.engine()->wait_for(node, limit)) return false;
   get();
   return true;
 }
 
 bool Task::cancel() const {
   TaskNode& node = submitted_node(*this);
-  return !node.over() && node.engine->cancel(node);
+  return !node.over() && node.engine()->cancel(node);
 }
 
 // ---- Graph -------------------------------------------------------------------------------------------------------------
 
 Task Graph::submit_packed(const std::shared_ptr<const detail::CodeletCore>& codelet, TaskOptions&& options,
                           std::span<const detail::PackedArgument> arguments) {
-  return detail::record_task(*core_, codelet, std::move(options), arguments);
+  return detail::record_task(*core_, packed(codelet, options, arguments));
 }
+Task Graph::submit_one(const detail::Submission& submission) { return detail::record_task(*core_, submission); }
 
 std::size_t Graph::size() const noexcept { return core_->size(); }
 std::size_t Graph::dependencies() const noexcept { return core_->arrows().size(); }

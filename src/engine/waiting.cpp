@@ -7,8 +7,6 @@
 
 namespace hocket::detail {
 
-using engine::CpuWorkers;
-
 namespace {
 
 /// How often a sleeper looks whether anything can still happen.
@@ -20,15 +18,15 @@ constexpr int kTimesStuckOutside = 12;
 
 }  // namespace
 
-void Engine::announce(TaskNode& task) {
-  // Pairs with the increments in `sleep_until`: either this sees the waiter, or the waiter sees the new state.
-  if (task.waiters.load(std::memory_order_seq_cst) == 0) return;
+void Engine::announce(TaskNode& /*task*/) {
   { const std::lock_guard lock(wait_mutex_); }
   wait_changed_.notify_all();
 }
 
-void Engine::announce_idle() {
-  if (idle_waiters_.load(std::memory_order_seq_cst) == 0) return;
+void Engine::announce_if_idle() {
+  // Pairs with the increment in `sleep_until`: either this sees the waiter, or the waiter sees the counters.
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (idle_waiters_.load(std::memory_order_seq_cst) == 0 || lifecycle_.outstanding() != 0) return;
   { const std::lock_guard lock(wait_mutex_); }
   wait_changed_.notify_all();
 }
@@ -36,8 +34,7 @@ void Engine::announce_idle() {
 /// Whether nothing will happen by itself any more: all that is active waits for others, and every host access under
 /// way is held by the asking thread.
 bool Engine::stuck() {
-  if (lifecycle_.active.load(std::memory_order_seq_cst) > blocked_tasks_.load(std::memory_order_seq_cst))
-    return false;
+  if (lifecycle_.active() > blocked_tasks_.load(std::memory_order_seq_cst)) return false;
   const std::lock_guard lock(host_access_mutex_);
   const auto mine = host_accesses_.find(std::this_thread::get_id());
   return host_accesses_held_ == (mine == host_accesses_.end() ? 0 : mine->second);
@@ -45,22 +42,33 @@ bool Engine::stuck() {
 
 bool Engine::sleep_until(const std::function<bool()>& done, TaskNode* target, std::optional<Seconds> limit) {
   if (done()) return true;
-  TaskNode* const inside = CpuWorkers::current_task();
-  const bool on_worker = cpu_workers_.current_worker().has_value();
-  const bool in_task = inside != nullptr && inside->engine == this && on_worker;
+  engine::ThreadContext& here = contexts_->here();
+  cpu_workers_.settle_light(here);
+  TaskNode* const inside = current_task(here);
+  const std::function<bool()>* const until = target != nullptr ? &done : nullptr;
+  const bool in_task = inside != nullptr;
+  const bool on_worker = here.slot != nullptr;
   if (in_task && target != nullptr && !limit)
-    while (!done() && work_towards(*target)) {
+    while (!done() && (cpu_workers_.try_run_child(*inside) || work_towards(*target))) {
+    }
+  // Who waits computes: a thread of the program takes the place of a worker that has none.
+  if (!in_task && !on_worker && !limit)
+    while (!done() && cpu_workers_.take_part(until)) {
     }
   if (done()) return true;
+  if (!in_task && !on_worker && spin_until(done)) return true;
 
   const Seconds deadline = limit ? now() + *limit : Seconds{};
-  std::atomic<std::uint32_t>& waiters = target != nullptr ? target->waiters : idle_waiters_;
-  waiters.fetch_add(1, std::memory_order_seq_cst);
+  // Sequentially consistent, as are the checks of those who announce: they see the waiter, or this sees the change.
+  if (target != nullptr)
+    target->requests.fetch_or(TaskNode::kWaited, std::memory_order_seq_cst);
+  else
+    idle_waiters_.fetch_add(1, std::memory_order_seq_cst);
   // A task whose wait has a limit goes on by itself: it is active, not blocked.
   const bool blocks = in_task && !limit;
   if (blocks) blocked_tasks_.fetch_add(1, std::memory_order_seq_cst);
   // A worker may also wait between tasks: where the last handle of borrowed data goes with what a kernel captured.
-  if (on_worker) cpu_workers_.lend_slot();
+  engine::WorkerSlot* const lent = on_worker ? cpu_workers_.lend_slot() : nullptr;
   bool reached = false;
   bool hopeless = false;
   int times_stuck = 0;
@@ -72,11 +80,12 @@ bool Engine::sleep_until(const std::function<bool()>& done, TaskNode* target, st
       if (limit) nap = std::min(nap, (deadline - now()).count);
       const bool notified =
           wait_changed_.wait_for(lock, std::chrono::duration<double>(nap)) == std::cv_status::no_timeout;
-      if (limit || notified) continue;
+      if (limit || (notified && done())) continue;
       lock.unlock();
       // What it waits for may have become ready meanwhile, and every other worker hang on a lock that this task holds.
       if (in_task && target != nullptr && work_towards(*target)) times_stuck = 0;
-      times_stuck = stuck() ? times_stuck + 1 : 0;
+      if (!in_task && !on_worker && cpu_workers_.take_part(until)) times_stuck = 0;
+      if (!notified) times_stuck = stuck() ? times_stuck + 1 : 0;
       lock.lock();
       if (times_stuck >= (in_task ? kTimesStuckInTask : kTimesStuckOutside) && !done()) {
         hopeless = true;
@@ -84,9 +93,9 @@ bool Engine::sleep_until(const std::function<bool()>& done, TaskNode* target, st
       }
     }
   }
-  if (on_worker) cpu_workers_.resume();
+  cpu_workers_.resume(lent);
   if (blocks) blocked_tasks_.fetch_sub(1, std::memory_order_seq_cst);
-  waiters.fetch_sub(1, std::memory_order_relaxed);
+  if (target == nullptr) idle_waiters_.fetch_sub(1, std::memory_order_relaxed);
   if (hopeless)
     throw Error(fmt::format(
         "waiting for {} would never end: nothing runs, and what is left waits for {}",
@@ -96,6 +105,19 @@ bool Engine::sleep_until(const std::function<bool()>& done, TaskNode* target, st
                   "given"
                 : "a view that this thread holds (Runtime::read or write); let it go out of scope first"));
   return reached;
+}
+
+/// Looks for some microseconds whether another thread comes to the end of what is waited for.
+bool Engine::spin_until(const std::function<bool()>& done) const {
+  constexpr double kSpinSeconds = 20e-6;  // less than it takes to be woken
+  const Seconds end = now() + Seconds{kSpinSeconds};
+  do {
+    for (int i = 0; i < 16; ++i) {
+      if (done()) return true;
+      std::atomic_signal_fence(std::memory_order_seq_cst);
+    }
+  } while (now() < end);
+  return false;
 }
 
 /// Runs one ready task that `target` needs, `target` itself included, on the calling worker. Strangers are left alone:
@@ -109,41 +131,41 @@ bool Engine::work_towards(TaskNode& target) {
     if (node->over() || std::find(seen.begin(), seen.end(), node) != seen.end()) continue;
     seen.push_back(node);
     if (cpu_workers_.try_run_inside(*node)) return true;
-    if (node->parent != nullptr && node->details)
-      stack.insert(stack.end(), node->details->predecessors.begin(), node->details->predecessors.end());
+    const TaskExtra* const extra = node->extra_or_null();
+    if (node->has_submitter() && extra != nullptr)
+      stack.insert(stack.end(), extra->predecessors.begin(), extra->predecessors.end());
   }
   return false;
 }
 
 bool Engine::wait_for(TaskNode& task, std::optional<Seconds> limit) {
-  return sleep_until([&] { return task.over(); }, &task, limit);
+  return sleep_until(
+      [&] { return task.successors.load(std::memory_order_seq_cst) == kClosed; }, &task, limit);
 }
 
 void Engine::throw_failure(TaskNode& task) {
   const std::exception_ptr error = engine::error_of(task);
   if (!error) return;
-  task.reported.store(true, std::memory_order_relaxed);
-  if (TaskNode* const culprit = task.failed_by.load(std::memory_order_acquire); culprit != nullptr)
-    culprit->reported.store(true, std::memory_order_relaxed);
+  task.extra().reported.store(true, std::memory_order_relaxed);
+  if (TaskNode* const culprit = task.failed_by(); culprit != nullptr)
+    culprit->extra().reported.store(true, std::memory_order_relaxed);
   std::rethrow_exception(error);
 }
 
 void Engine::wait_all() {
-  TaskNode* const inside = CpuWorkers::current_task();
-  if (inside != nullptr && inside->engine == this) {
+  TaskNode* const inside = current_task(contexts_->here());
+  if (inside != nullptr) {
     // In a task: for the tasks that it has submitted.
-    sleep_until([&] { return inside->live_children.load(std::memory_order_seq_cst) == 0; }, inside,
-                std::nullopt);
+    sleep_until([&] { return inside->pending.load(std::memory_order_seq_cst) == 0; }, inside, std::nullopt);
   } else {
-    sleep_until([this] { return lifecycle_.outstanding.load(std::memory_order_seq_cst) == 0; }, nullptr,
-                std::nullopt);
+    sleep_until([this] { return lifecycle_.outstanding() == 0; }, nullptr, std::nullopt);
+    codelets_->reap(*contexts_);
   }
-  const bool in_task = inside != nullptr && inside->engine == this;
-  std::vector<TaskRef> failures = lifecycle_.take_failures(in_task ? inside : nullptr);
+  std::vector<TaskRef> failures = lifecycle_.take_failures(inside);
   if (failures.empty()) return;
-  if (failures.size() == 1) std::rethrow_exception(failures.front()->error);
+  if (failures.size() == 1) std::rethrow_exception(failures.front()->extra().error);
   try {
-    std::rethrow_exception(failures.front()->error);
+    std::rethrow_exception(failures.front()->extra().error);
   } catch (const TaskError& first) {
     throw TaskError(fmt::format("{} ({} other tasks failed as well)", first.what(), failures.size() - 1),
                     first.failure(), first.task(), first.device(), first.location(), first.cause());

@@ -2,6 +2,8 @@
 /// What is checked of a codelet when it is built, whatever its kernels.
 #include <fmt/format.h>
 
+#include <atomic>
+
 #include <hocket/codelet.hpp>
 #include <hocket/submit.hpp>
 
@@ -64,6 +66,8 @@ std::shared_ptr<const CodeletCore> make_codelet(CodeletCore core) {
   }
   core.key = 0xcbf29ce484222325u;  // FNV-1a of the name: the same codelet in every run of a program
   for (const char c : core.name) core.key = (core.key ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  static std::atomic<std::uint64_t> next_serial{1};
+  core.serial = next_serial.fetch_add(1, std::memory_order_relaxed);
   return std::make_shared<const CodeletCore>(std::move(core));
 }
 

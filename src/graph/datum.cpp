@@ -3,7 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <new>
+#include <thread>
 
 namespace hocket::detail {
 namespace {
@@ -19,6 +22,80 @@ std::size_t hash_of(const Box& box) noexcept {
 
 }  // namespace
 
+void SpinLock::wait() const noexcept {
+  for (int turn = 0; held_.load(std::memory_order_relaxed); ++turn)
+    if (turn > 64) std::this_thread::yield();
+}
+
+// ---- readers -----------------------------------------------------------------------------------------------------------
+
+ReaderList::ReaderList(const ReaderList& other) {
+  if (other.size_ > kInline) {
+    many_ = new TaskNode*[other.capacity_];
+    capacity_ = other.capacity_;
+  }
+  for (TaskNode* reader : other.all()) {
+    add_reference(reader);
+    data()[size_++] = reader;
+  }
+}
+
+ReaderList::ReaderList(ReaderList&& other) noexcept : size_(other.size_), capacity_(other.capacity_) {
+  if (capacity_ == kInline)
+    std::copy_n(other.in_place_, kInline, in_place_);
+  else
+    many_ = other.many_;
+  other.size_ = 0;
+  other.capacity_ = kInline;
+}
+
+ReaderList& ReaderList::operator=(ReaderList other) noexcept {
+  this->~ReaderList();
+  ::new (this) ReaderList(std::move(other));
+  return *this;
+}
+
+ReaderList::~ReaderList() {
+  for (TaskNode* reader : all()) release_reference(reader);
+  if (capacity_ != kInline) delete[] many_;
+}
+
+void ReaderList::add(TaskNode* reader, std::vector<TaskNode*>& dropped) {
+  if (size_ == capacity_) {
+    // Readers that are over no longer matter. Failed ones stay: order edges carry no failure, and nothing is lost.
+    TaskNode** const list = data();
+    TaskNode** const kept = std::partition(list, list + size_, [](const TaskNode* task) {
+      return task->state.load(std::memory_order_acquire) != TaskState::Done;
+    });
+    dropped.insert(dropped.end(), kept, list + size_);
+    size_ = static_cast<std::uint32_t>(kept - list);
+    if (size_ > capacity_ / 2) {  // so that the pass is paid for by as many additions
+      auto* const more = new TaskNode*[std::size_t{2} * capacity_];
+      std::copy_n(list, size_, more);
+      if (capacity_ != kInline) delete[] many_;
+      many_ = more;
+      capacity_ *= 2;
+    }
+  }
+  data()[size_++] = reader;
+}
+
+void ReaderList::clear(std::vector<TaskNode*>& dropped) {
+  dropped.insert(dropped.end(), data(), data() + size_);
+  size_ = 0;
+}
+
+// ---- regions -----------------------------------------------------------------------------------------------------------
+
+Region::Region(Datum& datum, const Box& box, std::uint32_t slot) : datum_(datum), box_(box), slot_(slot) {
+  const DatumDescription& whole = datum.description();
+  std::size_t offset = 0;
+  for (std::size_t d = 0; d < kMaxRank; ++d) offset += box.offset[d] * whole.strides[d];
+  memory = datum.home() + offset * whole.element.bytes;
+  shape = box.shape;
+  strides = whole.strides;
+}
+
 std::string Region::name() const {
   if (slot_ == 0) return datum_.name();
   return datum_.name() + to_string(box_);
@@ -27,7 +104,7 @@ std::string Region::name() const {
 Datum::Datum(Engine& owner, std::uint64_t id, DatumDescription description)
     : engine(&owner),
       accesses({{0, 0, 0, 0}, description.shape},
-               AccessState{TaskRef(), {}, description.borrowed != nullptr}),
+               AccessState{TaskRef(), ReaderList(), description.borrowed != nullptr}),
       id_(id),
       description_(std::move(description)) {
   if (description_.borrowed != nullptr) {
@@ -39,7 +116,7 @@ Datum::Datum(Engine& owner, std::uint64_t id, DatumDescription description)
         std::aligned_alloc(kAlignment, (bytes + kAlignment - 1) / kAlignment * kAlignment));
     if (home_ == nullptr)
       throw OutOfMemory(fmt::format("the host has no {} bytes for data '{}' ({} of {}); make it smaller",
-                                    bytes, description_.name, to_string(description_.shape),
+                                    bytes, name(), to_string(description_.shape),
                                     to_string(description_.element)));
   }
   region(whole());
@@ -61,8 +138,28 @@ Region& Datum::region(const Box& box) {
   return *regions_.back();
 }
 
+std::string Datum::name() const {
+  return description_.name.empty() ? fmt::format("data {}", id_) : description_.name;
+}
+
+bool Datum::unused() noexcept {
+  const std::lock_guard lock(access_lock);
+  for (std::uint32_t i = 0; i < accesses.size(); ++i) {
+    const AccessState& state = accesses[i].state;
+    const auto over = [](const TaskNode* task) { return task->closed(); };
+    if (state.writer && !over(state.writer.get())) return false;
+    const auto readers = state.readers.all();
+    if (!std::all_of(readers.begin(), readers.end(), over)) return false;
+  }
+  return true;
+}
+
 void Datum::release() noexcept {
-  if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+  if (references_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  if (unused())
+    destroy();
+  else
+    retire(*this);
 }
 
 }  // namespace hocket::detail

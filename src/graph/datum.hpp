@@ -8,6 +8,7 @@
 #include <hocket/data.hpp>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -23,10 +24,10 @@ namespace hocket::detail {
 
 class Datum;
 
-/// A box of a datum that a handle names. Lives as long as its datum.
-class Region {
+/// A box of a datum that a handle names, and where it lies at home. Lives as long as its datum.
+class Region : public HomeView {
  public:
-  Region(Datum& datum, const Box& box, std::uint32_t slot) : datum_(datum), box_(box), slot_(slot) {}
+  Region(Datum& datum, const Box& box, std::uint32_t slot);
 
   Datum& datum() const noexcept { return datum_; }
   const Box& box() const noexcept { return box_; }
@@ -40,10 +41,53 @@ class Region {
   std::uint32_t slot_;
 };
 
+/// Held for a few dozen instructions at a time.
+class SpinLock {
+ public:
+  void lock() noexcept {
+    // Acquire pairs with the release in `unlock`: the holder before has left what it guards complete.
+    while (held_.exchange(true, std::memory_order_acquire)) wait();
+  }
+  void unlock() noexcept { held_.store(false, std::memory_order_release); }
+
+ private:
+  void wait() const noexcept;
+  std::atomic<bool> held_{false};
+};
+
+/// Counted references to the tasks that have read a part since it was written; room for two in place.
+class ReaderList {
+ public:
+  ReaderList() noexcept = default;
+  ReaderList(const ReaderList& other);
+  ReaderList(ReaderList&& other) noexcept;
+  ReaderList& operator=(ReaderList other) noexcept;
+  ~ReaderList();
+
+  std::span<TaskNode* const> all() const noexcept { return {data(), size_}; }
+  bool empty() const noexcept { return size_ == 0; }
+  /// Takes over a reference. Readers that are over may be dropped; their references go to `dropped`.
+  void add(TaskNode* reader, std::vector<TaskNode*>& dropped);
+  /// Empties the list; the references go to `dropped`.
+  void clear(std::vector<TaskNode*>& dropped);
+
+ private:
+  static constexpr std::uint32_t kInline = 2;
+  TaskNode* const* data() const noexcept { return capacity_ == kInline ? in_place_ : many_; }
+  TaskNode** data() noexcept { return capacity_ == kInline ? in_place_ : many_; }
+
+  std::uint32_t size_ = 0;
+  std::uint32_t capacity_ = kInline;
+  union {
+    TaskNode* in_place_[kInline] = {nullptr, nullptr};
+    TaskNode** many_;
+  };
+};
+
 /// The last accesses to one part of a datum.
 struct AccessState {
   TaskRef writer;
-  std::vector<TaskRef> readers;  ///< Since `writer`.
+  ReaderList readers;    ///< Since `writer`.
   bool written = false;  ///< Whether anything, or the user before borrowing, has defined the contents.
 };
 
@@ -57,6 +101,9 @@ struct DatumDescription {
   bool permit_lossy = false;
 };
 
+/// Lets a datum end with the last task that uses it. Provided by the engine.
+void retire(Datum& datum) noexcept;
+
 class Datum {
  public:
   /// Starts with one reference.
@@ -65,7 +112,7 @@ class Datum {
   Datum& operator=(const Datum&) = delete;
 
   std::uint64_t id() const noexcept { return id_; }
-  const std::string& name() const noexcept { return description_.name; }
+  std::string name() const;
   const DatumDescription& description() const noexcept { return description_; }
   std::byte* home() const noexcept { return home_; }
   const Strides& home_strides() const noexcept { return description_.strides; }
@@ -82,7 +129,7 @@ class Datum {
   /// that is ready may read it without one, since nothing else may write the parts that it uses.
   std::atomic<bool> host_only{true};
 
-  std::mutex access_mutex;  ///< Guards `accesses`. Several are locked in order of `id()`.
+  SpinLock access_lock;  ///< Guards `accesses`. Several are locked in order of `id()`.
   graph::BoxMap<AccessState> accesses;
 
   /// Guarded by the memory manager's lock.
@@ -92,9 +139,12 @@ class Datum {
   std::atomic<bool> giving_back{false};
   /// Handles of the user.
   std::atomic<std::uint32_t> handles{0};
-  /// Everything that keeps it alive: the handles together count as one, each operand of a task as one.
+  /// Everything that keeps it alive but tasks: the handles together count as one, each recorded graph as one. When the
+  /// last reference goes, the datum ends as soon as the tasks that use it are over.
   void add_reference() noexcept { references_.fetch_add(1, std::memory_order_relaxed); }
   void release() noexcept;
+  /// Whether every task that has used it is over.
+  bool unused() noexcept;
   /// A reference where the caller has none: false where the last one is gone and destruction has begun.
   bool try_add_reference() noexcept {
     std::uint32_t count = references_.load(std::memory_order_relaxed);
@@ -102,6 +152,8 @@ class Datum {
       if (references_.compare_exchange_weak(count, count + 1, std::memory_order_acquire)) return true;
     return false;
   }
+  /// Nobody uses it any more.
+  void destroy() noexcept { delete this; }
 
  private:
   ~Datum();
@@ -114,5 +166,9 @@ class Datum {
   std::vector<std::unique_ptr<Region>> regions_;
   std::unordered_multimap<std::size_t, Region*> by_hash_;
 };
+
+inline Region& TaskNode::region(std::uint32_t i) const noexcept {
+  return static_cast<Region&>(*static_cast<HomeView*>(regions()[i]));
+}
 
 }  // namespace hocket::detail

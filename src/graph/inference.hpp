@@ -11,13 +11,16 @@
 
 namespace hocket::graph {
 
-/// Makes `waiting` depend on the earlier accesses that conflict with `operands`, and records `recorded` as the one
-/// that accesses them now. The two are one task but for a run of a graph, whose first node waits and
-/// whose last node is what later tasks wait for. Cost: O(parts accessed), and O(boxes) at the first
-/// use of a region. Any thread; the datums are locked together, in order of their numbers, so that two
-/// submissions that share several data are ordered alike on all of them.
+/// Gives a task its dependencies: on the earlier accesses that conflict with `operands`, and on the tasks `after`.
+/// `recorded` is noted as the one that accesses the data now; the two are one task but for a run of a graph, whose
+/// first node waits and whose last node is what later tasks wait for. Returns whether `waiting` is ready; where it is
+/// not, it may run, be over and be gone at any time from the last link on.
+///
+/// Cost: O(parts accessed), and O(boxes) at the first use of a region. Any thread; the datums are locked together, in
+/// order of their numbers, so that two submissions that share several data are ordered alike on all of them.
 ///
 /// Throws `UninitialisedRead`, without any effect, where an operand reads what nothing has written.
-void infer(detail::TaskNode& waiting, detail::TaskNode& recorded, std::span<const detail::Operand> operands);
+bool infer(detail::TaskNode& waiting, detail::TaskNode& recorded, std::span<const detail::Operand> operands,
+           std::span<const Task> after);
 
 }  // namespace hocket::graph

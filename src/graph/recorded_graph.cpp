@@ -7,6 +7,43 @@
 
 namespace hocket::detail {
 
+// ---- runs by number --------------------------------------------------------------------------------------------------
+
+std::optional<std::uint32_t> RunTable::add(GraphRun& run) {
+  const std::lock_guard lock(mutex_);
+  std::uint32_t number = used_;
+  if (!unused_.empty()) {
+    number = unused_.back();
+    unused_.pop_back();
+  } else if (used_ == kMost) {
+    return std::nullopt;
+  } else {
+    ++used_;
+  }
+  runs_[number].store(&run, std::memory_order_release);
+  return number;
+}
+
+void RunTable::remove(std::uint32_t number) {
+  const std::lock_guard lock(mutex_);
+  runs_[number].store(nullptr, std::memory_order_relaxed);
+  unused_.push_back(number);
+}
+
+GraphRun::~GraphRun() {
+  for (TaskNode* node : nodes) release_reference(node);
+}
+
+// ---- recording -------------------------------------------------------------------------------------------------------
+
+RecordedGraph::~RecordedGraph() {
+  for (const auto& run : runs_)
+    if (run->counters) table_->remove(run->number);
+  runs_.clear();
+  tasks_.clear();
+  for (const auto& entry : accesses_) entry.first->release();
+}
+
 Task RecordedGraph::add(const TaskRef& task, std::string problem, const std::vector<Task>& after) {
   if (sealed_)
     throw InvalidArgument(
@@ -25,6 +62,7 @@ Task RecordedGraph::add(const TaskRef& task, std::string problem, const std::vec
   task->id = TaskId{index_of_new};
   task->state.store(TaskState::Recorded, std::memory_order_relaxed);
   tasks_.push_back(task);
+  has_problems_ = has_problems_ || !problem.empty();
   problems_.push_back(std::move(problem));
   const std::size_t first = arrows_.size();
   infer(index_of_new);
@@ -52,9 +90,11 @@ void RecordedGraph::arrow(std::uint32_t from, std::uint32_t to, bool value, doub
 
 /// The rules of streaming submission (see graph/inference.hpp), on numbers instead of nodes.
 void RecordedGraph::infer(std::uint32_t task) {
-  for (const Operand& operand : tasks_[task]->operands) {
+  if (tasks_[task]->has(TaskNode::kPlain)) tasks_[task]->materialise_operands();
+  for (const Operand& operand : tasks_[task]->operands()) {
     Datum& datum = operand.region->datum();
     const auto [entry, made] = accesses_.try_emplace(&datum, datum.whole(), RecordedState{});
+    if (made) datum.add_reference();
     auto& parts = entry->second;
     for (const std::uint32_t i : parts.cover(operand.region->box(), operand.region->slot())) {
       RecordedState& state = parts[i].state;
@@ -94,6 +134,7 @@ void RecordedGraph::seal() {
   std::vector<std::uint32_t> roots;
   for (std::uint32_t t = 0; t < tasks; ++t)
     if (in_degree_[t] == 0) {
+      roots_.push_back(t);
       roots.push_back(t | kValueEdge);
       in_degree_[t] = 1;
     }
@@ -118,37 +159,34 @@ void RecordedGraph::seal() {
                                              : Access::Write;
       footprint_.push_back(operand);
     }
+  make_light_tasks();
   sealed_ = true;
 }
 
-std::unique_ptr<GraphRun> RecordedGraph::make_run() const {
-  auto run = std::make_unique<GraphRun>();
-  const std::size_t tasks = tasks_.size();
-  run->nodes = std::make_unique<TaskNode[]>(tasks + 1);
-  for (std::size_t t = 0; t <= tasks; ++t) {
-    TaskNode& node = run->nodes[t];
-    node.engine = engine_;
-    node.graph_run = run.get();
-    node.static_successors = {run->nodes.get(), successors_.data() + first_successor_[t],
-                              successors_.data() + first_successor_[t + 1]};
-    if (t == tasks) break;
-    const TaskNode& recorded = *tasks_[t];
-    node.codelet = recorded.codelet;
-    node.operands = recorded.operands;
-    for (const Operand& operand : node.operands) operand.region->datum().add_reference();
-    node.scalars = recorded.scalars;
-    node.scalar_offsets = recorded.scalar_offsets;
-    node.plain = recorded.plain;
-    node.device = recorded.device;
-    node.location = recorded.location;
-    if (recorded.details) node.extra().name = recorded.details->name;
+/// Lays out what light runs need, where no task needs a decision.
+void RecordedGraph::make_light_tasks() {
+  light_ = !tasks_.empty();
+  for (const TaskRef& task : tasks_)
+    light_ = light_ && task->has(TaskNode::kPlain) && task->priority() == 0;
+  if (!light_) return;
+  for (std::size_t t = 0; t < tasks_.size(); ++t) {
+    TaskNode& task = *tasks_[t];
+    const TaskType& type = *task.type;
+    light_tasks_.push_back(
+        {&type, static_cast<std::uint32_t>(light_arguments_.size()), first_successor_[t]});
+    if (type.one_off) light_arguments_.push_back(task.storage());
+    std::uint32_t next = 0;
+    for (std::uint32_t i = 0; i < type.parameter_count; ++i)
+      light_arguments_.push_back(type.parameters[i].is_data
+                                     ? static_cast<const void*>(task.regions()[next++])
+                                     : static_cast<const void*>(task.storage() + type.scalar_offsets[i]));
   }
-  run->start = &run->nodes[tasks];
-  run->start->kind = TaskKind::Marker;
-  return run;
+  light_tasks_.push_back({nullptr, 0, first_successor_[tasks_.size()]});
+  light_tasks_.shrink_to_fit();
+  light_arguments_.shrink_to_fit();
 }
 
-GraphRun& RecordedGraph::prepare_run(TaskRef end) {
+GraphRun& RecordedGraph::prepare_run(TaskRef end, TaskNode& start) {
   GraphRun* run = nullptr;
   {
     const std::lock_guard lock(mutex_);
@@ -157,39 +195,90 @@ GraphRun& RecordedGraph::prepare_run(TaskRef end) {
     if (idle != runs_.end()) {
       run = idle->get();
     } else {
-      runs_.push_back(make_run());
+      runs_.push_back(std::make_unique<GraphRun>(*this));
       run = runs_.back().get();
     }
     run->busy = true;
   }
-  const std::size_t tasks = tasks_.size();
-  for (std::size_t t = 0; t <= tasks; ++t) {
-    TaskNode& node = run->nodes[t];
-    node.id = end->id;
-    node.pending.store(t == tasks ? 1 : in_degree_[t], std::memory_order_relaxed);
-    node.state.store(TaskState::Waiting, std::memory_order_relaxed);
-    node.claimed.store(false, std::memory_order_relaxed);
-    node.cancel_requested.store(false, std::memory_order_relaxed);
-    node.decided.store(false, std::memory_order_relaxed);
-    node.successors.store(nullptr, std::memory_order_relaxed);
-    release_reference(node.failed_by.exchange(nullptr, std::memory_order_relaxed));
-    node.error = nullptr;
-    node.transfer_failure = nullptr;
-    node.by_policy = false;
-    node.in_policy = false;
-    add_reference(&node);  // the engine's, for this run
-    if (t < tasks) {
-      node.eligible = tasks_[t]->eligible;
-      node.priority = tasks_[t]->priority;
-    }
-  }
-  // One more than its predecessors: `submitted` takes the last one off, once the run has been linked to its past.
-  end->pending.store(in_degree_[tasks + 1] + 1, std::memory_order_relaxed);
-  end->graph_run = run;
+  run->id = end->id;
+  run->planned = false;
+  run->start = &start;
+  start.extra().graph_run = run;
+  end->extra().graph_run = run;
   run->end = std::move(end);
-  run->unfinished.store(tasks + 2, std::memory_order_relaxed);
+  run->unfinished.store(1, std::memory_order_relaxed);
   run->keeps_alive = shared_from_this();
   return *run;
+}
+
+bool RecordedGraph::make_light(GraphRun& run) {
+  const std::size_t tasks = tasks_.size();
+  if (!run.counters) {
+    const std::optional<std::uint32_t> number = table_->add(run);
+    if (!number) return false;
+    run.number = *number;
+    run.counters = std::make_unique<std::atomic<std::uint32_t>[]>(tasks);
+  }
+  for (std::size_t t = 0; t < tasks; ++t) run.counters[t].store(in_degree_[t], std::memory_order_relaxed);
+  run.remaining.store(static_cast<std::int64_t>(tasks) + 1, std::memory_order_relaxed);
+  run.spoilt.store(nullptr, std::memory_order_relaxed);
+  run.spoilt_memory.reset();
+  run.end->pending.store(1, std::memory_order_relaxed);
+  return true;
+}
+
+void RecordedGraph::make_nodes(GraphRun& run) {
+  const std::size_t tasks = tasks_.size();
+  if (run.nodes.empty() && tasks != 0) {
+    for (std::size_t t = 0; t < tasks; ++t) {
+      const graph::CurrentCache& here = graph::current_cache();
+      auto* const node = TaskNode::make(*here.cache);  // its one reference is the run's
+      TaskNode& recorded = *tasks_[t];
+      run.nodes.push_back(node);
+      node->type = recorded.type;
+      if (const PreparedCodelet* const codelet = node->prepared()) count_codelet_users(*codelet, 1);
+      node->copy_place(recorded);
+      if (recorded.has(TaskNode::kPlain)) {
+        node->flags |= TaskNode::kPlain;
+        void** const regions = node->make_regions(recorded.region_count);
+        std::copy_n(recorded.regions(), recorded.region_count, regions);
+      }
+      node->flags |= TaskNode::kRunNode;
+      node->share_storage(recorded);
+      TaskExtra& extra = node->extra();
+      extra.graph_run = &run;
+      extra.operands = recorded.operands();
+      if (const TaskExtra* const from = recorded.extra_or_null()) extra.name = from->name;
+    }
+    for (std::size_t t = 0; t < tasks; ++t)
+      run.nodes[t]->extra().static_successors = {run.nodes.data(), successors_.data() + first_successor_[t],
+                                                 successors_.data() + first_successor_[t + 1]};
+  }
+  for (std::size_t t = 0; t < tasks; ++t) {
+    TaskNode& node = *run.nodes[t];
+    TaskExtra& extra = node.extra();
+    node.id = run.id;
+    node.pending.store(in_degree_[t], std::memory_order_relaxed);
+    node.state.store(TaskState::Waiting, std::memory_order_relaxed);
+    node.requests.store(0, std::memory_order_relaxed);
+    node.begun.store(0, std::memory_order_relaxed);
+    node.verdict.store(TaskNode::kOpen, std::memory_order_relaxed);
+    node.successors.store(0, std::memory_order_relaxed);
+    extra.claimed.store(false, std::memory_order_relaxed);
+    extra.decided.store(false, std::memory_order_relaxed);
+    release_reference(extra.failed_by.exchange(nullptr, std::memory_order_relaxed));
+    extra.error = nullptr;
+    extra.transfer_failure = nullptr;
+    extra.by_policy = false;
+    extra.in_policy = false;
+    add_reference(&node);  // the engine's, for this run
+    extra.eligible = tasks_[t]->extra().eligible;
+    extra.priority = tasks_[t]->priority();
+  }
+  run.start->extra().static_successors = {run.nodes.data(), successors_.data() + first_successor_[tasks],
+                                          successors_.data() + first_successor_[tasks + 1]};
+  run.end->pending.store(in_degree_[tasks + 1], std::memory_order_relaxed);
+  run.unfinished.store(tasks + 1, std::memory_order_relaxed);
 }
 
 void RecordedGraph::over(GraphRun& run) noexcept {
@@ -207,11 +296,11 @@ std::vector<GraphDiagnostic> RecordedGraph::validate() const {
   // What is read must have been written before, by the graph or by an earlier task.
   std::map<Datum*, graph::BoxMap<bool>> written;
   for (const TaskRef& task : tasks_) {
-    for (const Operand& operand : task->operands) {
+    for (const Operand& operand : task->operands()) {
       Datum& datum = operand.region->datum();
       const auto [entry, made] = written.try_emplace(&datum, datum.whole(), false);
       if (made) {
-        const std::lock_guard lock(datum.access_mutex);
+        const std::lock_guard lock(datum.access_lock);
         for (std::uint32_t i = 0; i < datum.accesses.size(); ++i) {
           if (!datum.accesses[i].state.written) continue;
           // The slot is only a cache key: one of its own for each part of the datum.
@@ -231,7 +320,7 @@ std::vector<GraphDiagnostic> RecordedGraph::validate() const {
           break;
         }
     }
-    for (const Operand& operand : task->operands) {
+    for (const Operand& operand : task->operands()) {
       if (!writes(operand.access)) continue;
       auto& parts = written.at(&operand.region->datum());
       for (const std::uint32_t part : parts.cover(operand.region->box(), operand.region->slot()))
@@ -243,9 +332,9 @@ std::vector<GraphDiagnostic> RecordedGraph::validate() const {
   for (const Arrow& a : arrows_)
     if (a.value) has_value_successor[a.from] = 1;
   for (std::size_t t = 0; t < tasks_.size(); ++t) {
-    if (has_value_successor[t] != 0 || tasks_[t]->operands.empty()) continue;
+    if (has_value_successor[t] != 0 || tasks_[t]->operands().empty()) continue;
     bool lost = false;
-    for (const Operand& operand : tasks_[t]->operands) {
+    for (const Operand& operand : tasks_[t]->operands()) {
       if (!writes(operand.access)) continue;
       const auto& parts = accesses_.at(&operand.region->datum());
       for (std::uint32_t i = 0; i < parts.size(); ++i)

@@ -5,12 +5,14 @@
 /// Recording is for one thread at a time; once sealed, all but `prepare_run` and `over` only read.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <hocket/graph.hpp>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,25 +22,75 @@
 
 namespace hocket::detail {
 
-/// One execution of a graph; its nodes are used again by a later one. `nodes` holds the recorded tasks and, behind
-/// them, the node that starts them: it waits for the earlier accesses to the graph's data. `end` follows all of
-/// them: it is what later accesses wait for, and the handle that the user gets.
+class RecordedGraph;
+
+/// One execution of a graph; its memory is used again by a later one. `end` follows all tasks: it is what later accesses
+/// wait for, and the handle that the user gets. `start` waits for the earlier accesses to the graph's data.
+///
+/// Where no task needs a decision (see `RecordedGraph::light`), the run is light: a task is its number, and all that the
+/// run keeps of it is a counter. Else every task has a node.
 struct GraphRun {
-  std::unique_ptr<TaskNode[]> nodes;
-  TaskNode* start = nullptr;
+  explicit GraphRun(RecordedGraph& owner) : graph(owner) {}
+  GraphRun(const GraphRun&) = delete;
+  GraphRun& operator=(const GraphRun&) = delete;
+  ~GraphRun();
+
+  RecordedGraph& graph;
+  TaskNode* start = nullptr;  ///< Held by the engine.
   TaskRef end;
+  TaskId id{};
   /// Nodes, `end` included, that the engine still touches: each counts until the last reference to it, but for the
   /// run's own, is gone, and `end` until it is over. See `RecordedGraph::leave`.
   std::atomic<std::size_t> unfinished{0};
   bool busy = false;                           ///< Guarded by the graph's lock.
   std::shared_ptr<RecordedGraph> keeps_alive;  ///< While busy.
+
+  // Where every task has a node.
+  bool planned = false;          ///< The nodes were made when the run was submitted.
+  std::vector<TaskNode*> nodes;  ///< Made by `RecordedGraph::make_nodes`.
+
+  // Light runs.
+  std::uint32_t number = 0;  ///< In the table of runs.
+  std::unique_ptr<std::atomic<std::uint32_t>[]> counters;  ///< By task: predecessors that are not over.
+  alignas(128) std::atomic<std::uint32_t> next_root{0};
+  alignas(128) std::atomic<std::int64_t> remaining{0};  ///< Tasks that are not over, and the token (see engine/light_run).
+  /// By task: whether it must not run, since something that it needs failed. Null until something fails.
+  std::atomic<std::atomic<bool>*> spoilt{nullptr};
+  std::unique_ptr<std::atomic<bool>[]> spoilt_memory;
+};
+
+/// The light runs of an engine by number: queues hold numbers.
+class RunTable {
+ public:
+  static constexpr std::uint32_t kMost = 4096;
+
+  GraphRun& operator[](std::uint32_t number) const noexcept {
+    return *runs_[number].load(std::memory_order_acquire);
+  }
+  /// Nothing where the table is full.
+  std::optional<std::uint32_t> add(GraphRun& run);
+  void remove(std::uint32_t number);
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::uint32_t> unused_;
+  std::uint32_t used_ = 0;
+  std::array<std::atomic<GraphRun*>, kMost> runs_{};
+};
+
+/// What a light run needs to know of a task.
+struct LightTask {
+  const TaskType* type = nullptr;
+  std::uint32_t first_argument = 0;   ///< In `RecordedGraph::light_arguments`; of a one-off kernel, the kernel first.
+  std::uint32_t first_successor = 0;  ///< In `RecordedGraph::successors`; ends where the next task's begin.
 };
 
 class RecordedGraph : public std::enable_shared_from_this<RecordedGraph> {
  public:
-  explicit RecordedGraph(Engine& engine) : engine_(&engine) {}
+  RecordedGraph(Engine& engine, std::shared_ptr<RunTable> table) : engine_(&engine), table_(std::move(table)) {}
   RecordedGraph(const RecordedGraph&) = delete;
   RecordedGraph& operator=(const RecordedGraph&) = delete;
+  ~RecordedGraph();
 
   /// Adds a described task and infers what it depends on. `problem`: why no device can run it; empty where one can.
   /// Throws `InvalidArgument` once sealed, and for an `after` that is no task of this graph.
@@ -50,6 +102,7 @@ class RecordedGraph : public std::enable_shared_from_this<RecordedGraph> {
   TaskNode& task(std::size_t index) const noexcept { return *tasks_[index]; }
   /// Why no device can run a task; empty where one can.
   const std::string& problem(std::size_t index) const noexcept { return problems_[index]; }
+  bool has_problems() const noexcept { return has_problems_; }
   Engine& engine() const noexcept { return *engine_; }
 
   struct Arrow {
@@ -63,8 +116,18 @@ class RecordedGraph : public std::enable_shared_from_this<RecordedGraph> {
   /// The graph's accesses as if it were one task, for each part of its data. Made by `seal`.
   const std::vector<Operand>& footprint() const noexcept { return footprint_; }
 
-  /// A run that is not busy, reset: every counter at its in-degree. It is busy until `over`.
-  GraphRun& prepare_run(TaskRef end);
+  /// A run that is not busy, for that end and start. It is busy until `over`.
+  GraphRun& prepare_run(TaskRef end, TaskNode& start);
+  /// Gives every task of the run a node, reset, and lets `start` be followed by the first of them.
+  void make_nodes(GraphRun& run);
+  /// Whether runs may be light, as far as the graph goes: no task needs a decision.
+  bool light() const noexcept { return light_; }
+  /// Resets a run to be light. False where there are too many at once.
+  bool make_light(GraphRun& run);
+  const LightTask* light_tasks() const noexcept { return light_tasks_.data(); }
+  const void* const* light_arguments() const noexcept { return light_arguments_.data(); }
+  const std::uint32_t* successors() const noexcept { return successors_.data(); }
+  const std::vector<std::uint32_t>& roots() const noexcept { return roots_; }
   static void over(GraphRun& run) noexcept;
   /// One node fewer is touched. The last one out ends the run: from then on its nodes may be used again or be gone.
   static void leave(GraphRun& run) noexcept {
@@ -84,11 +147,13 @@ class RecordedGraph : public std::enable_shared_from_this<RecordedGraph> {
 
   void infer(std::uint32_t task);
   void arrow(std::uint32_t from, std::uint32_t to, bool value, double bytes);
-  std::unique_ptr<GraphRun> make_run() const;
+  void make_light_tasks();
 
   Engine* engine_;
+  const std::shared_ptr<RunTable> table_;
   std::vector<TaskRef> tasks_;
   std::vector<std::string> problems_;
+  bool has_problems_ = false;
   std::vector<Arrow> arrows_;  ///< In order of `to`; at most one for each pair.
   std::map<Datum*, graph::BoxMap<RecordedState>> accesses_;
   std::vector<Operand> footprint_;
@@ -98,6 +163,10 @@ class RecordedGraph : public std::enable_shared_from_this<RecordedGraph> {
   std::vector<std::uint32_t> first_successor_;  ///< By node, the starting one included, plus one: offsets.
   std::vector<std::uint32_t> successors_;       ///< See `StaticSuccessors`.
   std::vector<std::uint32_t> in_degree_;        ///< By node; last, of the end.
+  std::vector<std::uint32_t> roots_;            ///< Tasks without predecessors.
+  bool light_ = false;
+  std::vector<LightTask> light_tasks_;  ///< One more than tasks: where the last one's successors end.
+  std::vector<const void*> light_arguments_;
   std::vector<std::unique_ptr<GraphRun>> runs_;
 };
 

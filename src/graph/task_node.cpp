@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "graph/task_node.hpp"
 
+#include <fmt/format.h>
+
+#include <new>
+
 #include "graph/datum.hpp"
 #include "graph/recorded_graph.hpp"
 
@@ -30,30 +34,106 @@ std::string_view to_string(TaskState state) noexcept {
 
 namespace hocket::detail {
 
-Edge TaskNode::closed_;
-
-TaskNode::~TaskNode() {
-  for (const Operand& operand : operands) operand.region->datum().release();
+TaskExtra::~TaskExtra() {
   release_reference(failed_by.load(std::memory_order_relaxed));
   release_reference(parent);
-  if (details)
-    for (TaskNode* predecessor : details->predecessors) release_reference(predecessor);
+  for (TaskNode* predecessor : predecessors) release_reference(predecessor);
 }
 
-const std::string& TaskNode::display_name() const noexcept {
-  static const std::string host_access = "host access";
-  static const std::string marker = "graph";
-  if (details && !details->name.empty()) return details->name;
-  if (codelet) return codelet->name;
-  return kind == TaskKind::HostAccess ? host_access : marker;
+TaskExtra& TaskNode::extra() {
+  TaskExtra* extra = extra_.load(std::memory_order_acquire);
+  if (extra != nullptr) return *extra;
+  auto fresh = std::make_unique<TaskExtra>();
+  if (extra_.compare_exchange_strong(extra, fresh.get(), std::memory_order_acq_rel)) extra = fresh.release();
+  return *extra;
 }
 
-Edge& TaskNode::new_edge() {
-  const std::uint32_t index = edges_++;
-  if (index < kInlineEdges) return inline_edges_[index];
-  const std::uint32_t beyond = index - static_cast<std::uint32_t>(kInlineEdges);
-  if (beyond % 8 == 0) more_edges_.push_back(std::make_unique<std::array<Edge, 8>>());
-  return (*more_edges_.back())[beyond % 8];
+std::string TaskNode::display_name() const {
+  if (const TaskExtra* const extra = extra_or_null(); extra != nullptr && !extra->name.empty())
+    return extra->name;
+  if (const PreparedCodelet* const codelet = prepared()) return codelet->name;
+  if (type != nullptr) {
+    const SourceLocation location = place();
+    std::string_view file = location.file;
+    file = file.substr(file.rfind('/') + 1);
+    return fmt::format("{}:{}", file, location.line);
+  }
+  return kind == TaskKind::HostAccess ? "host access" : "graph";
+}
+
+// ---- arguments -------------------------------------------------------------------------------------------------------
+
+void** TaskNode::make_regions(std::uint32_t count) {
+  region_count = static_cast<std::uint8_t>(count);
+  if (count <= kInlineRegions) return regions_.data();
+  auto* const spill = static_cast<void**>(::operator new(count * sizeof(void*)));
+  regions_[0] = spill;
+  flags |= kSpilledRegions;
+  return spill;
+}
+
+void TaskNode::materialise_operands() {
+  std::vector<Operand>& all = operands();
+  if (!all.empty()) return;
+  std::uint32_t next = 0;
+  for (std::uint32_t i = 0; i < type->parameter_count; ++i)
+    if (type->parameters[i].is_data)
+      all.push_back({&region(next++), type->parameters[i].access, static_cast<std::uint8_t>(i), nullptr});
+}
+
+void* TaskNode::make_storage(std::uint32_t bytes, std::uint32_t alignment) {
+  if (bytes <= kInlineStorage && alignment <= alignof(std::uint64_t)) return storage_.data();
+  void* const memory = ::operator new(bytes, std::align_val_t{std::max<std::size_t>(alignment, 16)});
+  flags |= kHeapStorage;
+  ::new (storage_.data()) void*(memory);
+  return memory;
+}
+
+void TaskNode::borrowed_storage(std::byte* storage) noexcept {
+  flags |= kHeapStorage;
+  ::new (storage_.data()) void*(storage);
+}
+
+// ---- edges -----------------------------------------------------------------------------------------------------------
+
+void TaskNode::make_edges(std::uint32_t count) {
+  if (count <= kInlineEdges) return;
+  EdgeChunk* first = nullptr;
+  for (std::uint32_t made = 0; made < count; made += EdgeChunk::kSlots) {
+    const graph::CurrentCache& here = graph::current_cache();
+    void* const block = here.cache->allocate();
+    auto* const chunk = ::new (block) EdgeChunk;
+    chunk->owner = this;
+    chunk->next = first;
+    first = chunk;
+  }
+  ::new (edges_.data()) EdgeChunk*(first);
+  flags |= kChunkedEdges;
+}
+
+void TaskNode::free_chunks() noexcept {
+  auto* chunk = *reinterpret_cast<EdgeChunk**>(edges_.data());
+  while (chunk != nullptr) {
+    EdgeChunk* const next = chunk->next;
+    graph::free_block(chunk);
+    chunk = next;
+  }
+}
+
+// ---- references ------------------------------------------------------------------------------------------------------
+
+void destroy_node(TaskNode* node) noexcept {
+  if (node->flags != 0) {
+    if (node->has(TaskNode::kInlineParent)) release_reference(node->parent());
+    if (node->has(TaskNode::kChunkedEdges)) node->free_chunks();
+    if (node->has(TaskNode::kSpilledRegions)) ::operator delete(node->regions_[0]);
+    if (node->has(TaskNode::kHeapStorage) && !node->has(TaskNode::kRunNode))
+      ::operator delete(node->storage(),
+                        std::align_val_t{std::max<std::size_t>(node->type->storage_alignment, 16)});
+  }
+  delete node->extra_.load(std::memory_order_acquire);
+  if (const PreparedCodelet* const codelet = node->prepared()) count_codelet_users(*codelet, -1);
+  graph::free_block(node);
 }
 
 void add_reference(TaskNode* node) noexcept {
@@ -62,50 +142,34 @@ void add_reference(TaskNode* node) noexcept {
 
 void release_reference(TaskNode* node) noexcept {
   if (node == nullptr) return;
-  // A node of a run of a graph lives in the run's array: what remains last is the run's own reference.
-  GraphRun* const run = node->static_successors.nodes != nullptr ? node->graph_run : nullptr;
-  // Release: what this owner did with the node happens before its destruction; acquire: by the last one.
-  const std::uint32_t before = node->references.fetch_sub(1, std::memory_order_acq_rel);
-  if (run != nullptr && before == 2) {
-    RecordedGraph::leave(*run);
-  } else if (before == 1) {
-    delete node;
+  if (!node->has(TaskNode::kRunNode)) {
+    // The only reference: nobody else can make another. Acquire: what the earlier ones did with the node is over.
+    if (node->references.load(std::memory_order_acquire) == 1 ||
+        node->references.fetch_sub(1, std::memory_order_acq_rel) == 1)
+      destroy_node(node);
+    return;
   }
+  // A node of a run of a graph is used again: what remains last is the run's own reference.
+  GraphRun* const run = node->graph_run();
+  const std::uint32_t before = node->references.fetch_sub(1, std::memory_order_acq_rel);
+  if (before == 2)
+    RecordedGraph::leave(*run);
+  else if (before == 1)
+    destroy_node(node);
 }
 
-void mark_failed_by(TaskNode& node, TaskNode& culprit) noexcept {
-  TaskNode* root = culprit.failed_by.load(std::memory_order_acquire);
+void mark_failed_by(TaskNode& node, TaskNode& culprit) {
+  TaskNode* root = culprit.failed_by();
   if (root == nullptr) root = &culprit;
   if (root == &node) {  // a run of a graph, withdrawn: nobody else is to blame
-    node.cancel_requested.store(true, std::memory_order_release);
+    node.requests.fetch_or(TaskNode::kCancel, std::memory_order_release);
     return;
   }
   TaskNode* expected = nullptr;
   add_reference(root);
-  if (!node.failed_by.compare_exchange_strong(expected, root, std::memory_order_acq_rel))
+  if (!node.extra().failed_by.compare_exchange_strong(expected, root, std::memory_order_acq_rel))
     release_reference(root);
-}
-
-bool add_dependency(TaskNode& predecessor, TaskNode& successor, bool value) {
-  Edge* head = predecessor.successors.load(std::memory_order_acquire);
-  if (head != TaskNode::closed()) {
-    // The count rises before the edge can be seen: the predecessor may complete right after.
-    successor.pending.fetch_add(1, std::memory_order_relaxed);
-    Edge& edge = successor.new_edge();
-    edge.successor = &successor;
-    edge.value = value;
-    do {
-      edge.next = head;
-      // Release: the completer that takes the list sees the edge as written here.
-      if (predecessor.successors.compare_exchange_weak(head, &edge, std::memory_order_release,
-                                                       std::memory_order_acquire))
-        return true;
-    } while (head != TaskNode::closed());
-    successor.pending.fetch_sub(1, std::memory_order_relaxed);
-  }
-  if (value && predecessor.state.load(std::memory_order_acquire) != TaskState::Done)
-    mark_failed_by(successor, predecessor);
-  return false;
+  node.requests.fetch_or(TaskNode::kFailed, std::memory_order_release);
 }
 
 }  // namespace hocket::detail

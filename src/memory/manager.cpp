@@ -188,6 +188,7 @@ bool Manager::allocate(Replica& replica, bool may_evict) {
   node.used += replica.bytes;
   node.allocated.push_back(&replica);
   replica.datum->host_only.store(false, std::memory_order_relaxed);
+  all_at_home_.store(false, std::memory_order_relaxed);
   return true;
 }
 
@@ -201,7 +202,7 @@ Replica& Manager::replica_for(const Operand& operand, MemoryNodeId node, Format 
 // ---- tasks -------------------------------------------------------------------------------------------------
 
 void Manager::rollback(TaskNode& task) noexcept {
-  for (Operand& operand : task.operands) {
+  for (Operand& operand : task.operands()) {
     if (operand.bound == nullptr) continue;
     Replica& replica = *operand.bound;
     operand.bound = nullptr;
@@ -212,12 +213,12 @@ void Manager::rollback(TaskNode& task) noexcept {
 
 Acquisition Manager::acquire(TaskNode& task, const DeviceInfo& device, std::span<const Format> formats) {
   const std::lock_guard lock(mutex_);
-  for (std::size_t i = 0; i < task.operands.size(); ++i) {
-    Replica& replica = replica_for(task.operands[i], device.memory_node, formats[i]);
+  for (std::size_t i = 0; i < task.operands().size(); ++i) {
+    Replica& replica = replica_for(task.operands()[i], device.memory_node, formats[i]);
     pin(replica);
-    task.operands[i].bound = &replica;
+    task.operands()[i].bound = &replica;
   }
-  for (const Operand& operand : task.operands) {
+  for (const Operand& operand : task.operands()) {
     if (allocate(*operand.bound, true)) continue;
     rollback(task);
     Node& node = nodes_[index(device.memory_node)];
@@ -234,28 +235,28 @@ Acquisition Manager::acquire(TaskNode& task, const DeviceInfo& device, std::span
                     task.display_name(), device.label, machine_.node(device.memory_node).capacity.count));
   }
 
-  task.missing_operands.store(1, std::memory_order_relaxed);
+  task.extra().missing_operands.store(1, std::memory_order_relaxed);
   try {
-    for (const Operand& operand : task.operands) {
+    for (const Operand& operand : task.operands()) {
       if (!reads(operand.access)) continue;
       DatumReplicas& replicas = *operand.region->datum().replicas;
       const auto cover = replicas.parts.cover(operand.region->box(), operand.region->slot());
       ensure(replicas, Parts(cover.begin(), cover.end()), &operand.region->box(), *operand.bound,
-             {&task, nullptr, TransferReason::Fetch, task.priority});
+             {&task, nullptr, TransferReason::Fetch, task.priority()});
     }
-    for (const Operand& operand : task.operands)
+    for (const Operand& operand : task.operands())
       if (writes(operand.access)) own_for_writing(*operand.region->datum().replicas, operand, task);
   } catch (...) {
     // Copies for it may be under way already; it fails once they are over.
-    task.transfer_failure = std::current_exception();
+    task.extra().transfer_failure = std::current_exception();
   }
-  return task.missing_operands.fetch_sub(1, std::memory_order_acq_rel) == 1 ? Acquisition::Present
+  return task.extra().missing_operands.fetch_sub(1, std::memory_order_acq_rel) == 1 ? Acquisition::Present
                                                                             : Acquisition::Loading;
 }
 
 void Manager::release(TaskNode& task) noexcept {
   const std::lock_guard lock(mutex_);
-  for (Operand& operand : task.operands) {
+  for (Operand& operand : task.operands()) {
     if (operand.bound == nullptr) continue;
     unpin(*operand.bound);
     operand.bound = nullptr;
@@ -264,8 +265,8 @@ void Manager::release(TaskNode& task) noexcept {
 
 void Manager::prefetch(TaskNode& task, const DeviceInfo& device, std::span<const Format> formats) {
   const std::lock_guard lock(mutex_);
-  for (std::size_t i = 0; i < task.operands.size(); ++i) {
-    const Operand& operand = task.operands[i];
+  for (std::size_t i = 0; i < task.operands().size(); ++i) {
+    const Operand& operand = task.operands()[i];
     if (!reads(operand.access)) continue;
     Replica& replica = replica_for(operand, device.memory_node, formats[i]);
     if (!allocate(replica, false)) return;
@@ -274,7 +275,7 @@ void Manager::prefetch(TaskNode& task, const DeviceInfo& device, std::span<const
     const auto cover = replicas.parts.cover(operand.region->box(), operand.region->slot());
     try {
       ensure(replicas, Parts(cover.begin(), cover.end()), &operand.region->box(), replica,
-             {nullptr, nullptr, TransferReason::Fetch, task.priority});
+             {nullptr, nullptr, TransferReason::Fetch, task.priority()});
     } catch (const Error&) {
       return;  // `acquire` will meet it again, and can report it
     }
@@ -300,8 +301,8 @@ void Manager::own_for_writing(DatumReplicas& replicas, const Operand& operand, T
 Manager::Missing Manager::missing(TaskNode& task, const DeviceInfo& device, std::span<const Format> formats) {
   const std::lock_guard lock(mutex_);
   Missing result;
-  for (std::size_t i = 0; i < task.operands.size(); ++i) {
-    const Operand& operand = task.operands[i];
+  for (std::size_t i = 0; i < task.operands().size(); ++i) {
+    const Operand& operand = task.operands()[i];
     if (!reads(operand.access)) continue;
     DatumReplicas& replicas = *operand.region->datum().replicas;
     const bool home = device.memory_node == kHostNode && formats[i] == replicas.home().format;
@@ -370,7 +371,7 @@ void Manager::wait_for(Transfer& transfer, const Waiter& waiter) {
   if (waiter.task != nullptr) {
     if (std::find(transfer.tasks.begin(), transfer.tasks.end(), waiter.task) != transfer.tasks.end()) return;
     transfer.tasks.push_back(waiter.task);
-    waiter.task->missing_operands.fetch_add(1, std::memory_order_relaxed);
+    waiter.task->extra().missing_operands.fetch_add(1, std::memory_order_relaxed);
   }
   if (waiter.transfer != nullptr && waiter.transfer != &transfer) {
     if (std::find(transfer.successors.begin(), transfer.successors.end(), waiter.transfer) !=
@@ -522,8 +523,8 @@ void Manager::settle(Transfer& transfer, const std::exception_ptr& failure, std:
     for (std::uint32_t i = 0; i < replicas.parts.size(); ++i) settle_part(i);
   }
   for (TaskNode* task : transfer.tasks) {
-    if (failure) task->transfer_failure = failure;
-    if (task->missing_operands.fetch_sub(1, std::memory_order_acq_rel) == 1) sink_.operands_present(*task);
+    if (failure) task->extra().transfer_failure = failure;
+    if (task->extra().missing_operands.fetch_sub(1, std::memory_order_acq_rel) == 1) sink_.operands_present(*task);
   }
   for (Transfer* successor : transfer.successors) {
     if (failure) successor->failure = failure;

@@ -13,6 +13,7 @@
 ///    `acquire` waits for copies that are still reading or filling the part.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <hocket/report.hpp>
 #include <mutex>
@@ -54,7 +55,7 @@ class TransferSink {
   virtual ~TransferSink() = default;
   /// The transfer may begin now. `Manager::finish` must be called for it, from any thread, not from within.
   virtual void start(Transfer& transfer) = 0;
-  /// The last copy that the task waited for is over (`task.transfer_failure` says whether they all succeeded).
+  /// The last copy that the task waited for is over (`transfer_failure` says whether they all succeeded).
   virtual void operands_present(detail::TaskNode& task) = 0;
   /// Room was made on a node where a task had found none.
   virtual void room_made(MemoryNodeId node) = 0;
@@ -107,6 +108,9 @@ class Manager {
 
   /// A started transfer is over.
   void finish(Transfer& transfer, const std::exception_ptr& failure);
+
+  /// Whether no datum has ever had a replica but the one at home; see `Datum::host_only`.
+  bool all_at_home() const noexcept { return all_at_home_.load(std::memory_order_relaxed); }
 
   /// Bytes allocated now on a node.
   Bytes used(MemoryNodeId node) const;
@@ -161,6 +165,7 @@ class Manager {
   std::vector<Node> nodes_;
   std::unordered_set<detail::Datum*> attached_;
   std::uint64_t uses_ = 0;
+  std::atomic<bool> all_at_home_{true};
 };
 
 }  // namespace hocket::memory

@@ -212,7 +212,7 @@ void Recorder::cancelled(std::uint64_t count) {
   period_->cancelled += count;
 }
 
-Report Recorder::take(Seconds now, std::string policy) const {
+Report Recorder::take(Seconds now, std::string policy, const FastTotals& fast) const {
   Report report;
   report.end = now;
   report.policy = std::move(policy);
@@ -247,6 +247,13 @@ Report Recorder::take(Seconds now, std::string policy) const {
       report.failed += part.failed;
       all.first_begin = std::min(all.first_begin, part.first_begin);
       all.last_end = std::max(all.last_end, part.last_end);
+    }
+    if (fast.device == device.id) {
+      device.tasks += fast.tasks;
+      device.busy += fast.busy;
+      device.flops += fast.flops;
+      all.first_begin = std::min(all.first_begin, fast.first_begin);
+      all.last_end = std::max(all.last_end, fast.last_end);
     }
     report.tasks += device.tasks;
     report.flops += device.flops;

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <hocket/report.hpp>
 #include <hocket/types.hpp>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -27,6 +28,16 @@ struct TaskRecord {
   std::optional<Seconds> modelled;
   double flops = 0.0;
   bool failed = false;
+};
+
+/// Sums over tasks that were not recorded one by one, since the last reset.
+struct FastTotals {
+  std::optional<DeviceId> device;
+  std::uint64_t tasks = 0;
+  double flops = 0.0;
+  Seconds busy{};
+  Seconds first_begin{std::numeric_limits<double>::infinity()};
+  Seconds last_end{-std::numeric_limits<double>::infinity()};
 };
 
 /// A copy that is over. From a node to itself it is a conversion.
@@ -53,6 +64,9 @@ class Recorder {
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
 
+  /// Whether single tasks are of no interest, only totals.
+  bool lean() const noexcept { return !events_; }
+
   /// Says which devices there are and how many workers each has; totals in `devices` are ignored, but for
   /// `modelled`: where it is set, the report gives a modelled time even if no task has run.
   /// Throws `InvalidArgument` where two devices have the same id.
@@ -71,7 +85,8 @@ class Recorder {
   /// All that was recorded since the start or the last reset, as of one moment: each record is in it wholly
   /// (its counts and its event) or not at all. Links without a copy are left out, and conversions within a
   /// node come after them; events are in order of their begin.
-  Report take(Seconds now, std::string policy) const;
+  /// `fast` is added to it.
+  Report take(Seconds now, std::string policy, const FastTotals& fast = {}) const;
   /// Starts a new period at `now`.
   void reset(Seconds now);
 
