@@ -354,6 +354,18 @@ TaskNode* CpuWorkers::run_fast(ThreadContext& here, TaskNode& task) {
   return lifecycle_.finished_fast(here, task);
 }
 
+/// A kernel in the task's own storage, on data wherever they are.
+void CpuWorkers::call_one_off(TaskNode& task, std::span<const Argument> arguments) {
+  std::vector<detail::HomeView> views(arguments.size());
+  std::vector<const void*> pointers(arguments.size());
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const Buffer& buffer = arguments[i].buffer;
+    views[i] = {buffer.memory, buffer.shape, buffer.strides};
+    pointers[i] = arguments[i].parameter.is_data ? static_cast<const void*>(&views[i]) : arguments[i].scalar;
+  }
+  task.type->run(task.storage(), pointers.data());
+}
+
 /// Runs a task through the seam, and takes its time.
 TaskNode* CpuWorkers::run_placed(ThreadContext& here, TaskNode& task, bool may_continue) {
   const bool fast = is_fast(task);
@@ -371,13 +383,17 @@ TaskNode* CpuWorkers::run_placed(ThreadContext& here, TaskNode& task, bool may_c
   TaskNode* const outer = std::exchange(here.task, &task);
   try {
     const std::vector<Argument> arguments = Lifecycle::arguments(task);
-    const Variant& variant = *Lifecycle::variant_for(task.core(), machine_.devices()[index(device)]);
     std::optional<AccessCheck> check;
     if (check_) check.emplace(task, arguments);
-    const EventHandle event = machine_.device(device).launch(LaneId{0}, variant, arguments);
-    if (event) {
-      if (event->failure()) std::rethrow_exception(event->failure());
-      outcome.modelled = event->modelled();
+    if (task.type->one_off) {
+      call_one_off(task, arguments);
+    } else {
+      const Variant& variant = *Lifecycle::variant_for(task.core(), machine_.devices()[index(device)]);
+      const EventHandle event = machine_.device(device).launch(LaneId{0}, variant, arguments);
+      if (event) {
+        if (event->failure()) std::rethrow_exception(event->failure());
+        outcome.modelled = event->modelled();
+      }
     }
     if (check) check->verify();
   } catch (...) {
@@ -419,8 +435,9 @@ void CpuWorkers::run_chain(ThreadContext& here, std::uint64_t entry) {
   }
 }
 
-bool CpuWorkers::work(ThreadContext& here, const std::function<bool()>* done) {
-  std::uint64_t entry = find_work(here);
+bool CpuWorkers::work(ThreadContext& here, const TaskNode* target) {
+  const auto find = [&] { return target != nullptr ? find_work_for(here, *target) : find_work(here); };
+  std::uint64_t entry = find();
   if (entry == 0) return false;
   FastTotals& totals = here.totals;
   const double begin = driver_.now().count;
@@ -433,8 +450,8 @@ bool CpuWorkers::work(ThreadContext& here, const std::function<bool()>* done) {
   const std::int64_t executed = here.executed.value();
   while (entry != 0) {
     run_chain(here, entry);
-    if (here.slot == nullptr || (done != nullptr && (*done)())) break;
-    entry = find_work(here);
+    if (here.slot == nullptr || (target != nullptr && target->closed())) break;
+    entry = find();
   }
   settle_light(here);
   const double end = driver_.now().count;
@@ -491,10 +508,48 @@ bool CpuWorkers::try_run_inside(TaskNode& task) {
   return true;
 }
 
-bool CpuWorkers::take_part(const std::function<bool()>* done) {
+std::uint64_t CpuWorkers::find_work_for(ThreadContext& here, const TaskNode& target) {
+  // What has become ready meanwhile, newest first; then what this thread has submitted, in its order. What is not
+  // needed goes to the end of the latter.
+  constexpr int kMostLooks = 16;
+  for (int look = 0; look < kMostLooks; ++look) {
+    std::uint64_t entry = here.slot->own.pop();
+    if (entry == 0) {
+      settle_light(here);
+      if (target.closed() || here.queue.size_hint() == 0) return 0;
+      entry = here.queue.take();
+      if (entry == 0) return 0;
+    }
+    if (leads_to(entry, target)) return entry;
+    here.queue.push(entry);
+  }
+  settle_light(here);
+  return 0;
+}
+
+/// Whether `target` waits for the task of an entry that nobody else has, as far as that is easily seen.
+bool CpuWorkers::leads_to(std::uint64_t entry, const TaskNode& target) const {
+  if (LightEntry::is(entry)) return runs_[LightEntry(entry).run()].end.get() == &target;
+  // Forward along the edges. Tasks that wait for one that nobody runs stay where they are.
+  constexpr std::size_t kMostTasks = 32;
+  std::array<const TaskNode*, kMostTasks> seen;
+  std::size_t count = 0;
+  seen[count++] = task_of(entry);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (seen[i] == &target) return true;
+    std::uintptr_t edge = seen[i]->successors.load(std::memory_order_acquire);
+    for (; edge != 0 && edge != detail::kClosed && count < kMostTasks; edge = detail::edge_word(edge)) {
+      const TaskNode* const head = &detail::edge_head(edge);
+      if (std::find(seen.begin(), seen.begin() + count, head) == seen.begin() + count) seen[count++] = head;
+    }
+  }
+  return false;
+}
+
+bool CpuWorkers::take_part(const TaskNode* target) {
   ThreadContext& here = contexts_.here();
   if (here.slot != nullptr || occupy(nullptr) == nullptr) return false;
-  const bool ran = work(here, done);
+  const bool ran = work(here, target);
   vacate(here);
   // Who looked for a vacant slot meanwhile found none: see to what is left.
   heavy_fence();

@@ -13,7 +13,6 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -93,9 +92,10 @@ class CpuWorkers {
   /// Runs one task that `parent`, which the calling worker runs, has submitted and that lies uppermost in its queue.
   bool try_run_child(const detail::TaskNode& parent);
 
-  /// For a thread that waits outside of tasks: runs tasks, in a vacant slot if there is one, until `done` (where given)
-  /// or nothing is to be found. Returns whether it ran any.
-  bool take_part(const std::function<bool()>* done);
+  /// For a thread that waits outside of tasks, for a task or (null) for all: runs what it waits for, in a vacant slot if
+  /// there is one, until that is over or nothing more of it is to be found. Returns whether it ran any. Where it waits
+  /// for one task, strangers are left alone: one of them may itself wait for what the thread does next.
+  bool take_part(const detail::TaskNode* target);
 
   /// Called by a thread that is about to wait inside a task: its slot is vacated, and another thread sees to it. Returns
   /// which, for `resume`, which goes on in a slot if one is vacant.
@@ -116,7 +116,10 @@ class CpuWorkers {
   WorkerSlot* occupy(WorkerSlot* preferred);
   void vacate(ThreadContext& here);
   /// Runs tasks until it finds none.
-  bool work(ThreadContext& here, const std::function<bool()>* done);
+  bool work(ThreadContext& here, const detail::TaskNode* target);
+  /// An entry of this thread's queues that `target` needs, itself included; 0: none near at hand.
+  std::uint64_t find_work_for(ThreadContext& here, const detail::TaskNode& target);
+  bool leads_to(std::uint64_t entry, const detail::TaskNode& target) const;
   /// An entry of a queue, or the node of a placed task with a reference; 0: none.
   std::uint64_t find_work(ThreadContext& here);
   std::uint64_t steal(ThreadContext& here);
@@ -129,6 +132,7 @@ class CpuWorkers {
   void spoil(detail::GraphRun& run, std::uint32_t task);
   detail::TaskNode* run_fast(ThreadContext& here, detail::TaskNode& task);
   detail::TaskNode* run_placed(ThreadContext& here, detail::TaskNode& task, bool may_continue);
+  static void call_one_off(detail::TaskNode& task, std::span<const Argument> arguments);
   detail::TaskNode* run_any(ThreadContext& here, detail::TaskNode& task, bool may_continue);
   static bool is_fast(const detail::TaskNode& task) noexcept {
     return !task.asked(detail::TaskNode::kPlaced);

@@ -20,8 +20,10 @@ namespace {
 
 std::uint64_t bit(DeviceId device) noexcept { return std::uint64_t{1} << index(device); }
 
-Format wanted_format(const Variant& variant, const Operand& operand, const Device& device) {
-  if (const std::optional<Format> wanted = variant.wanted_format(operand.parameter)) return *wanted;
+/// `variant`: null for a kernel that is used once, which wants nothing.
+Format wanted_format(const Variant* variant, const Operand& operand, const Device& device) {
+  if (variant != nullptr)
+    if (const std::optional<Format> wanted = variant->wanted_format(operand.parameter)) return *wanted;
   return device.preferred_format(operand.region->datum().description().element, operand.access);
 }
 
@@ -36,9 +38,9 @@ const Variant* Lifecycle::variant_for(const CodeletCore& codelet, const DeviceIn
 std::vector<Format> Lifecycle::formats_for(TaskNode& task, const DeviceInfo& info) const {
   std::vector<Format> formats;
   formats.reserve(task.operands().size());
-  const Variant* variant = variant_for(task.core(), info);
+  const Variant* variant = task.type->one_off ? nullptr : variant_for(task.core(), info);
   const Device& device = machine_.device(info.id);
-  for (const Operand& operand : task.operands()) formats.push_back(wanted_format(*variant, operand, device));
+  for (const Operand& operand : task.operands()) formats.push_back(wanted_format(variant, operand, device));
   return formats;
 }
 
@@ -103,10 +105,17 @@ void Lifecycle::find_eligible(TaskNode& task, std::uint64_t admitted) {
   throw NoEligibleDevice(message);
 }
 
-std::uint64_t Lifecycle::eligible(const TaskNode& task) noexcept {
+std::uint64_t Lifecycle::eligible(const TaskNode& task) const noexcept {
   const detail::TaskExtra* const extra = task.extra_or_null();
   if (extra != nullptr && extra->eligible != 0) return extra->eligible;
-  return task.prepared() != nullptr ? task.prepared()->eligible : 0;
+  if (task.prepared() != nullptr) return task.prepared()->eligible;
+  return fast_device_ ? bit(*fast_device_) : 0;
+}
+
+/// Identifies a task's kernel in cost models.
+std::uint64_t Lifecycle::key_of(const TaskNode& task) noexcept {
+  if (!task.type->one_off) return task.core().key;
+  return reinterpret_cast<std::uintptr_t>(task.type);
 }
 
 DeviceId Lifecycle::device_of(const TaskNode& task) const noexcept {
@@ -149,7 +158,7 @@ std::uint64_t Lifecycle::footprint(TaskNode& task) noexcept {
 }
 
 Lifecycle::Estimate Lifecycle::estimate(TaskNode& task, const DeviceInfo& device) const {
-  if (const auto known = history_.estimate({task.core().key, device.id, footprint(task)}))
+  if (const auto known = history_.estimate({key_of(task), device.id, footprint(task)}))
     return {known->seconds, true};
   const Work work = work_with_traffic(task);
   return {cost::roofline_seconds(work.flops, work.bytes, device.properties.flops_per_second,
@@ -168,7 +177,7 @@ Explanation Lifecycle::explain(TaskNode& task) {
   if (task.over() && !explanation.device) explanation.device = device_of(task);
   const bool placed = task.asked(TaskNode::kPlaced);
   if (explanation.decided_by.empty()) explanation.decided_by = placed ? policy_name_ : "fast lane";
-  const std::uint64_t able = task.type->one_off ? bit(fast_device_.value_or(DeviceId{})) : eligible(task);
+  const std::uint64_t able = eligible(task);
   for (const DeviceInfo& device : machine_.devices()) {
     const bool listed =
         std::any_of(explanation.options.begin(), explanation.options.end(),

@@ -146,7 +146,7 @@ Plan Engine::plan(const RecordedGraph& graph, std::string_view planner_name) {
     if (!graph.problem(t).empty()) throw NoEligibleDevice(graph.problem(t));
     std::vector<double> costs;
     for (const DeviceInfo& device : machine_.devices()) {
-      const bool eligible = (engine::Lifecycle::eligible(graph.task(t)) >> index(device.id) & 1) != 0;
+      const bool eligible = (lifecycle_.eligible(graph.task(t)) >> index(device.id) & 1) != 0;
       costs.push_back(eligible ? lifecycle_.estimate(graph.task(t), device).execution.count : kNotAllowed);
     }
     builder.add_task(costs);

@@ -184,10 +184,10 @@ void Lifecycle::grant(TaskNode& task) {
 
 void Lifecycle::push_to_policy(TaskNode& task) {
   detail::TaskExtra& extra = task.extra();
-  const std::uint64_t eligible = Lifecycle::eligible(task);
+  const std::uint64_t able = eligible(task);
   std::vector<Candidate> candidates;
   for (const DeviceInfo& device : machine_.devices()) {
-    if ((eligible & bit(device.id)) == 0) continue;
+    if ((able & bit(device.id)) == 0) continue;
     const Estimate expected = estimate(task, device);
     const memory::Manager::Missing missing = memory_.missing(task, device, formats_for(task, device));
     candidates.push_back({device.id, expected.execution, missing.seconds, missing.bytes, expected.measured});
@@ -214,7 +214,7 @@ void Lifecycle::push_to_policy(TaskNode& task) {
       memory_.prefetch(task, device, formats_for(task, device));
     }
   }
-  driver_.wake(eligible);
+  driver_.wake(able);
 }
 
 WorkerId Lifecycle::worker_of(const TaskNode& task) const noexcept {
@@ -389,7 +389,7 @@ TaskNode* Lifecycle::finished(TaskNode& task, const Outcome& outcome, std::uint3
   const Seconds execution = outcome.busy.value_or(elapsed);
   const bool failed = outcome.failure != nullptr;
   const DeviceId device = device_of(task);
-  if (!failed && placed) history_.observe({task.core().key, device, footprint(task)}, execution);
+  if (!failed && placed) history_.observe({key_of(task), device, footprint(task)}, execution);
   const std::string name = task.display_name();
   const std::string& codelet = task.prepared() != nullptr ? task.prepared()->name : name;
   recorder_.task({task.id, &name, &codelet, device, worker, extra.ready_at, outcome.began, outcome.ended,

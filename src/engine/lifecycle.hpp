@@ -82,7 +82,7 @@ class Lifecycle {
   /// Why a device is not eligible for a task; empty where it is.
   std::string why_not(detail::TaskNode& task, const DeviceInfo& device);
   /// The devices that can run a task, as far as it is known.
-  static std::uint64_t eligible(const detail::TaskNode& task) noexcept;
+  std::uint64_t eligible(const detail::TaskNode& task) const noexcept;
   /// Where a task is bound to run, or ran.
   DeviceId device_of(const detail::TaskNode& task) const noexcept;
   /// The variant for a device, or null.
@@ -219,6 +219,7 @@ class Lifecycle {
   std::optional<Placing> acquire(detail::TaskNode& task, const DeviceInfo& device);
   void destroy_captures(detail::TaskNode& task) noexcept;
   std::exception_ptr describe_failure(detail::TaskNode& task, const std::exception_ptr& cause) const;
+  static std::uint64_t key_of(const detail::TaskNode& task) noexcept;
   static std::uint64_t footprint(detail::TaskNode& task) noexcept;
   static Work work_with_traffic(detail::TaskNode& task);
 

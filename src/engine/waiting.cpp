@@ -45,7 +45,6 @@ bool Engine::sleep_until(const std::function<bool()>& done, TaskNode* target, st
   engine::ThreadContext& here = contexts_->here();
   cpu_workers_.settle_light(here);
   TaskNode* const inside = current_task(here);
-  const std::function<bool()>* const until = target != nullptr ? &done : nullptr;
   const bool in_task = inside != nullptr;
   const bool on_worker = here.slot != nullptr;
   if (in_task && target != nullptr && !limit)
@@ -53,7 +52,7 @@ bool Engine::sleep_until(const std::function<bool()>& done, TaskNode* target, st
     }
   // Who waits computes: a thread of the program takes the place of a worker that has none.
   if (!in_task && !on_worker && !limit)
-    while (!done() && cpu_workers_.take_part(until)) {
+    while (!done() && cpu_workers_.take_part(target)) {
     }
   if (done()) return true;
   if (!in_task && !on_worker && spin_until(done)) return true;
@@ -84,7 +83,7 @@ bool Engine::sleep_until(const std::function<bool()>& done, TaskNode* target, st
       lock.unlock();
       // What it waits for may have become ready meanwhile, and every other worker hang on a lock that this task holds.
       if (in_task && target != nullptr && work_towards(*target)) times_stuck = 0;
-      if (!in_task && !on_worker && cpu_workers_.take_part(until)) times_stuck = 0;
+      if (!in_task && !on_worker && cpu_workers_.take_part(target)) times_stuck = 0;
       if (!notified) times_stuck = stuck() ? times_stuck + 1 : 0;
       lock.lock();
       if (times_stuck >= (in_task ? kTimesStuckInTask : kTimesStuckOutside) && !done()) {

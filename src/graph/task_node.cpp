@@ -58,7 +58,11 @@ std::string TaskNode::display_name() const {
     file = file.substr(file.rfind('/') + 1);
     return fmt::format("{}:{}", file, location.line);
   }
-  return kind == TaskKind::HostAccess ? "host access" : "graph";
+  if (kind != TaskKind::HostAccess) return "graph";
+  const TaskExtra* const extra = extra_or_null();
+  if (extra == nullptr || extra->operands.empty()) return "host access";
+  const Operand& operand = extra->operands.front();
+  return fmt::format("{} of '{}'", writes(operand.access) ? "write" : "read", operand.region->name());
 }
 
 // ---- arguments -------------------------------------------------------------------------------------------------------
@@ -124,6 +128,10 @@ void TaskNode::free_chunks() noexcept {
 
 void destroy_node(TaskNode* node) noexcept {
   if (node->flags != 0) {
+    // A recorded task is never over: its captures go with it.
+    if (node->has(TaskNode::kHasCaptures) && node->type->destroy != nullptr &&
+        node->state.load(std::memory_order_relaxed) == TaskState::Recorded)
+      node->type->destroy(node->storage());
     if (node->has(TaskNode::kInlineParent)) release_reference(node->parent());
     if (node->has(TaskNode::kChunkedEdges)) node->free_chunks();
     if (node->has(TaskNode::kSpilledRegions)) ::operator delete(node->regions_[0]);
