@@ -463,17 +463,18 @@ bool CpuWorkers::work(ThreadContext& here, const TaskNode* target) {
   return true;
 }
 
-bool CpuWorkers::try_run_child(const TaskNode& parent) {
+bool CpuWorkers::try_run_child(const TaskNode& parent, const TaskNode& target) {
   ThreadContext& here = contexts_.here();
   if (here.slot == nullptr) return false;
   const std::uint64_t entry = here.slot->own.pop();
   if (entry == 0) return false;
-  TaskNode& task = *task_of(entry);
-  if (LightEntry::is(entry) || task.parent() != &parent) {
+  const bool needed = !LightEntry::is(entry) &&
+                      (&target == &parent ? task_of(entry)->parent() == &parent : leads_to(entry, target));
+  if (!needed) {
     here.slot->own.push(entry);
     return false;
   }
-  run_any(here, task, false);
+  run_any(here, *task_of(entry), false);
   return true;
 }
 

@@ -89,8 +89,9 @@ class CpuWorkers {
   /// Runs a task that is ready on the calling worker, inside the task that it already runs, if it can take it now: out
   /// of the fast lane, from the policy, or from among those whose operands have come.
   bool try_run_inside(detail::TaskNode& task);
-  /// Runs one task that `parent`, which the calling worker runs, has submitted and that lies uppermost in its queue.
-  bool try_run_child(const detail::TaskNode& parent);
+  /// Runs the uppermost task of the calling worker's queue if the task that it runs, `parent`, waits for it: where it
+  /// waits for one task, `target`, what that needs; where for all that it has submitted (`target` is itself), any of them.
+  bool try_run_child(const detail::TaskNode& parent, const detail::TaskNode& target);
 
   /// For a thread that waits outside of tasks, for a task or (null) for all: runs what it waits for, in a vacant slot if
   /// there is one, until that is over or nothing more of it is to be found. Returns whether it ran any. Where it waits

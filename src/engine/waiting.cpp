@@ -48,7 +48,7 @@ bool Engine::sleep_until(const std::function<bool()>& done, TaskNode* target, st
   const bool in_task = inside != nullptr;
   const bool on_worker = here.slot != nullptr;
   if (in_task && target != nullptr && !limit)
-    while (!done() && (cpu_workers_.try_run_child(*inside) || work_towards(*target))) {
+    while (!done() && (cpu_workers_.try_run_child(*inside, *target) || work_towards(*target))) {
     }
   // Who waits computes: a thread of the program takes the place of a worker that has none.
   if (!in_task && !on_worker && !limit)
