@@ -294,6 +294,15 @@ bool CpuWorkers::sees_fast_work(ThreadContext& here, bool only_worthwhile) {
   });
 }
 
+/// Whether there is fast-lane work for more than one thread.
+bool CpuWorkers::sees_several(ThreadContext& here) {
+  std::size_t seen = here.slot->own.size_hint();
+  for (const auto& slot : slots_)
+    if (slot.get() != here.slot) seen += slot->own.size_hint();
+  for (std::size_t i = 0; i < contexts_.count() && seen < 2; ++i) seen += contexts_[i].queue.size_hint();
+  return seen >= 2;
+}
+
 TaskRef CpuWorkers::take_from_policy(WorkerSlot& slot) {
   // Tasks whose data is still on its way are no work yet; a few of them ahead hide the copies, more would keep them
   // from other devices.
@@ -314,7 +323,6 @@ TaskRef CpuWorkers::take_from_policy(WorkerSlot& slot) {
 // ---- running ---------------------------------------------------------------------------------------------------------
 
 TaskNode* CpuWorkers::run_fast(ThreadContext& here, TaskNode& task) {
-  if (!lifecycle_.begin_fast(task)) return nullptr;
   task.state.store(TaskState::Running, std::memory_order_relaxed);
   const detail::TaskType& type = *task.type;
   TaskNode* const outer = std::exchange(here.task, &task);
@@ -370,7 +378,6 @@ void CpuWorkers::call_one_off(TaskNode& task, std::span<const Argument> argument
 TaskNode* CpuWorkers::run_placed(ThreadContext& here, TaskNode& task, bool may_continue) {
   const bool fast = is_fast(task);
   if (fast) {
-    if (!lifecycle_.begin_fast(task)) return nullptr;
     task.materialise_operands();
   } else if (lifecycle_.refuse(task, true) || lifecycle_.fail_without_operands(task)) {
     return nullptr;
@@ -404,15 +411,19 @@ TaskNode* CpuWorkers::run_placed(ThreadContext& here, TaskNode& task, bool may_c
   return lifecycle_.finished(task, outcome, worker, may_continue);
 }
 
+/// A task of the fast lane that is this thread's to run.
+TaskNode* CpuWorkers::run_begun(ThreadContext& here, TaskNode& task, bool may_continue) {
+  TaskNode* const next = lean_ ? run_fast(here, task) : run_placed(here, task, true);
+  if (next == nullptr || may_continue) return next;
+  queue(*next);
+  return nullptr;
+}
+
 /// The hold on a placed task ends with the call.
 TaskNode* CpuWorkers::run_any(ThreadContext& here, TaskNode& task, bool may_continue) {
   TaskNode* next = nullptr;
   if (is_fast(task)) {
-    next = lean_ ? run_fast(here, task) : run_placed(here, task, true);
-    if (next != nullptr && !may_continue) {
-      queue(*next);
-      next = nullptr;
-    }
+    if (lifecycle_.begin_fast(task)) next = run_begun(here, task, may_continue);
   } else {
     const TaskRef reference = TaskRef::adopt(&task);
     next = run_placed(here, task, may_continue);
@@ -487,7 +498,7 @@ bool CpuWorkers::try_run_inside(TaskNode& task) {
     return false;
   if (is_fast(task)) {
     if (slot.device != lifecycle_.fast_device() || !lifecycle_.take_out_of_queue(task)) return false;
-    run_any(here, task, false);
+    if (!lifecycle_.refuse_taken(task)) run_begun(here, task, false);
     return true;
   }
   if (lifecycle_.take_out_of_turn(task, slot.device, slot.worker)) {
@@ -570,6 +581,9 @@ void CpuWorkers::thread_main(WorkerSlot* preferred) {
   while (true) {
     if (occupy(preferred) != nullptr) {
       threads_at_hand_.fetch_sub(1, std::memory_order_seq_cst);
+      // Several tasks may have become ready while one thread was on its way: it calls the next before it begins.
+      if (sleepers_.has_waiters() && vacant_.load(std::memory_order_relaxed) != 0 && sees_several(here))
+        wake_sleeper();
       work(here, nullptr);
       threads_at_hand_.fetch_add(1, std::memory_order_seq_cst);
       vacate(here);

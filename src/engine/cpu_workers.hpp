@@ -133,6 +133,7 @@ class CpuWorkers {
   void spoil(detail::GraphRun& run, std::uint32_t task);
   detail::TaskNode* run_fast(ThreadContext& here, detail::TaskNode& task);
   detail::TaskNode* run_placed(ThreadContext& here, detail::TaskNode& task, bool may_continue);
+  detail::TaskNode* run_begun(ThreadContext& here, detail::TaskNode& task, bool may_continue);
   static void call_one_off(detail::TaskNode& task, std::span<const Argument> arguments);
   detail::TaskNode* run_any(ThreadContext& here, detail::TaskNode& task, bool may_continue);
   static bool is_fast(const detail::TaskNode& task) noexcept {
@@ -142,6 +143,7 @@ class CpuWorkers {
   void alert(ThreadContext& here);
   void wake_sleeper();
   bool sees_fast_work(ThreadContext& here, bool only_worthwhile);
+  bool sees_several(ThreadContext& here);
   void idle(ThreadContext& here);
   void stand_guard(ThreadContext& here);
   std::uint64_t nanoseconds() const noexcept;

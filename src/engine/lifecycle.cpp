@@ -162,6 +162,12 @@ bool Lifecycle::take_out_of_queue(TaskNode& task) {
   return false;
 }
 
+bool Lifecycle::refuse_taken(TaskNode& task) {
+  if (!withdrawn(task)) return false;
+  end(task, TaskState::Cancelled, nullptr);
+  return true;
+}
+
 /// The program's own access: as a task on the host that runs until the program lets go. Whoever waits for it sees to
 /// the failure of a copy.
 void Lifecycle::grant_host_access(TaskNode& task) {

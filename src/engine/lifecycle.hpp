@@ -107,6 +107,8 @@ class Lifecycle {
   }
   /// Takes a task that lies in a queue of the fast lane, out of its turn, to run it; false where somebody else has it.
   bool take_out_of_queue(detail::TaskNode& task);
+  /// Whether a task that was taken so must not run; it is over then.
+  bool refuse_taken(detail::TaskNode& task);
   /// A task in the fast lane has run without failing. Returns a successor that the calling worker may run at once
   /// (its hold on it is the engine's), or null.
   detail::TaskNode* finished_fast(ThreadContext& here, detail::TaskNode& task);
