@@ -524,6 +524,7 @@ std::uint64_t CpuWorkers::find_work_for(ThreadContext& here, const TaskNode& tar
   // What has become ready meanwhile, newest first; then what this thread has submitted, in its order. What is not
   // needed goes to the end of the latter.
   constexpr int kMostLooks = 16;
+  bool put_back = false;
   for (int look = 0; look < kMostLooks; ++look) {
     std::uint64_t entry = here.slot->own.pop();
     if (entry == 0) {
@@ -532,8 +533,12 @@ std::uint64_t CpuWorkers::find_work_for(ThreadContext& here, const TaskNode& tar
       entry = here.queue.take();
       if (entry == 0) return 0;
     }
-    if (leads_to(entry, target)) return entry;
+    if (leads_to(entry, target)) {
+      if (put_back) call_others();  // who looked meanwhile did not see what had been taken out
+      return entry;
+    }
     here.queue.push(entry);
+    put_back = true;
   }
   settle_light(here);
   return 0;
@@ -563,14 +568,18 @@ bool CpuWorkers::take_part(const TaskNode* target) {
   if (here.slot != nullptr || occupy(nullptr) == nullptr) return false;
   const bool ran = work(here, target);
   vacate(here);
-  // Who looked for a vacant slot meanwhile found none: see to what is left.
-  heavy_fence();
-  if (sees_fast_work(here, false) || placed_.load(std::memory_order_seq_cst) != 0 ||
-      lifecycle_.policy_holds_tasks()) {
-    guard_event_.notify_one();
-    wake_sleeper();
-  }
+  call_others();  // who looked for a vacant slot meanwhile found none
   return ran;
+}
+
+/// Sees to it that what is left is looked at.
+void CpuWorkers::call_others() {
+  heavy_fence();
+  if (!sees_fast_work(contexts_.here(), false) && placed_.load(std::memory_order_seq_cst) == 0 &&
+      !lifecycle_.policy_holds_tasks())
+    return;
+  guard_event_.notify_one();
+  wake_sleeper();
 }
 
 // ---- threads ---------------------------------------------------------------------------------------------------------
@@ -611,7 +620,9 @@ void CpuWorkers::idle(ThreadContext& here) {
   heavy_fence();
   const bool vacant = vacant_.load(std::memory_order_seq_cst) != 0;
   if (!vacant) here.policy_calls = policy_calls_.load(std::memory_order_seq_cst);  // others see to it
-  const bool unguarded = guard_.load(std::memory_order_seq_cst) == Guard::None;
+  // Whoever is said to be coming may turn out to be nobody.
+  const Guard guard = guard_.load(std::memory_order_seq_cst);
+  const bool unguarded = guard == Guard::None || guard == Guard::Coming;
   if (called() || (vacant && unguarded && sees_fast_work(here, false)))
     sleepers_.cancel();
   else

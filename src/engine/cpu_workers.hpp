@@ -142,6 +142,7 @@ class CpuWorkers {
   /// Sees to it that somebody looks for work.
   void alert(ThreadContext& here);
   void wake_sleeper();
+  void call_others();
   bool sees_fast_work(ThreadContext& here, bool only_worthwhile);
   bool sees_several(ThreadContext& here);
   void idle(ThreadContext& here);

@@ -610,6 +610,8 @@ bool Lifecycle::cancel(TaskNode& task) {
   task.requests.fetch_or(TaskNode::kCancel, std::memory_order_seq_cst);
   heavy_fence();  // pairs with the light ones in `become_ready` and `begin_fast`
   const TaskState state = task.state.load(std::memory_order_seq_cst);
+  // Whoever was to run it has seen the request already.
+  if (state == TaskState::Cancelled) return task.failed_by() == nullptr;
   if (task.asked(TaskNode::kPlaced)) return cancel_placed(task, state);
   if (state != TaskState::Waiting && state != TaskState::Ready) return false;
   const bool begun = task.begun.load(std::memory_order_relaxed) != 0;
