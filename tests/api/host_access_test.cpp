@@ -202,6 +202,7 @@ TEST_F(HostAccess, WaitsPatientlyForATaskInALongTimedWait) {
   EXPECT_NO_THROW(waiter.get());
   EXPECT_FALSE(over);
   gate.open();
+  blocked.get();  // it must have left the gate before that goes
 }
 
 TEST_F(HostAccess, SurvivesManyThreadsThatTakeTurns) {
