@@ -35,7 +35,7 @@ struct CodeletCore {
   std::function<Work(std::span<const Shape>)> work;      ///< May be empty.
   std::uint64_t key = 0;     ///< Identifies the codelet in cost models: a hash of its name.
   std::uint64_t serial = 0;  ///< Distinguishes the codelets of a process, dead ones included.
-  bool one_off = false;   ///< Made for one task, with which its kernel goes.
+  bool one_off = false;      ///< Made for one task, with which its kernel goes.
 };
 
 /// Checks name and variants, and computes the key; throws `InvalidArgument`.
@@ -53,13 +53,14 @@ struct TaskType {
   const Parameter* parameters = nullptr;
   const std::uint32_t* scalar_offsets = nullptr;  ///< By parameter, into the task's storage; unused for data.
   std::uint32_t parameter_count = 0;
-  std::uint32_t operand_count = 0;      ///< Parameters that are data.
-  std::uint32_t storage_bytes = 0;      ///< Of the captures (one-off kernels only) and the scalars.
+  std::uint32_t operand_count = 0;  ///< Parameters that are data.
+  std::uint32_t storage_bytes = 0;  ///< Of the captures (one-off kernels only) and the scalars.
   std::uint32_t storage_alignment = 1;
   /// Calls the kernel. `arguments`: for each parameter the `HomeView` or the scalar. Null where it must be launched
   /// through its variant.
   void (*run)(const void* kernel, const void* const* arguments) = nullptr;
-  const void* kernel = nullptr;  ///< What `run` takes; null for one-off kernels, which lie in the task's storage.
+  const void* kernel =
+      nullptr;  ///< What `run` takes; null for one-off kernels, which lie in the task's storage.
   bool one_off = false;
   /// One-off kernels: constructs the kernel from its recipe (a `Cpu`), and destroys it; null where that does nothing.
   void (*construct)(void* to, const void* recipe) = nullptr;

@@ -64,8 +64,7 @@ PreparedCodelet& Codelets::find_or_prepare(const ThreadContexts& contexts,
       ++able;
       only = &device;
     }
-  if (able == 1 && only->properties.execution == Execution::CallingThread &&
-      only->memory_node == kHostNode) {
+  if (able == 1 && only->properties.execution == Execution::CallingThread && only->memory_node == kHostNode) {
     const Variant& variant = *Lifecycle::variant_for(*core, *only);
     const auto* const cpu = dynamic_cast<const detail::CpuVariant*>(&variant);
     if (cpu != nullptr && only->properties.kind == "cpu" && variant.wanted_formats() == 0) {

@@ -42,7 +42,7 @@ class Codelets {
                                            const std::shared_ptr<const detail::CodeletCore>& core);
 
   const platform::Machine& machine_;
-  std::mutex mutex_;  ///< Guards the members below.
+  std::mutex mutex_;                                                       ///< Guards the members below.
   std::unordered_map<std::uint64_t, detail::PreparedCodelet*> by_serial_;  ///< Those whose codelet lives.
   std::vector<std::unique_ptr<detail::PreparedCodelet>> all_;              ///< By number.
   std::vector<std::uint32_t> unused_numbers_;

@@ -59,7 +59,8 @@ void pin_to(std::uint32_t cpu) {
 
 std::uint64_t entry_of(TaskNode& task) noexcept { return reinterpret_cast<std::uintptr_t>(&task); }
 TaskNode* task_of(std::uint64_t entry) noexcept {
-  return reinterpret_cast<TaskNode*>(static_cast<std::uintptr_t>(entry));  // NOLINT(performance-no-int-to-ptr)
+  return reinterpret_cast<TaskNode*>(
+      static_cast<std::uintptr_t>(entry));  // NOLINT(performance-no-int-to-ptr)
 }
 
 void add_to(std::atomic<double>& total, double more) noexcept {  // one writer
@@ -142,6 +143,7 @@ WorkerSlot* CpuWorkers::occupy(WorkerSlot* preferred) {
     if (!slot.occupant.compare_exchange_strong(nobody, &here, std::memory_order_acquire)) continue;
     vacant_.fetch_sub(1, std::memory_order_relaxed);
     here.slot = &slot;
+    here.last_slot = &slot;
     here.worker = slot.worker;
     return &slot;
   }
@@ -213,7 +215,7 @@ void CpuWorkers::wake() {
 // ---- finding work ----------------------------------------------------------------------------------------------------
 
 /// What is most urgent; then own work, newest first, for its warm data; then what this thread has submitted itself, in
-/// its order; then placed tasks whose data has come, and what the policy holds; then what others have.
+/// its order; then placed tasks whose data has come; then what others have; then what the policy holds.
 std::uint64_t CpuWorkers::find_work(ThreadContext& here) {
   WorkerSlot& slot = *here.slot;
   if (lifecycle_.holds_urgent(slot.device))
@@ -231,14 +233,15 @@ std::uint64_t CpuWorkers::find_work(ThreadContext& here) {
         return entry_of(*task.release());
       }
     }
+  if (const std::uint64_t entry = steal(here); entry != 0) return entry;
   if (TaskRef task = take_from_policy(slot)) return entry_of(*task.release());
-  return steal(here);
+  return 0;
 }
 
 std::uint64_t CpuWorkers::nanoseconds() const noexcept {
-  return static_cast<std::uint64_t>(
-      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
-          .count());
+  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(
+                                        std::chrono::steady_clock::now().time_since_epoch())
+                                        .count());
 }
 
 /// `progress` counts what has gone into and out of the queue, or what its owner has run.
@@ -246,7 +249,8 @@ bool CpuWorkers::worth_taking(Sight& sight, std::int64_t progress) const noexcep
   const std::uint64_t now = nanoseconds();
   const std::uint64_t elapsed = now - sight.nanoseconds;
   if (elapsed < kLeastSightNanoseconds) return sight.worth_taking;
-  sight.worth_taking = (progress - sight.progress) * kTinyTaskNanoseconds < static_cast<std::int64_t>(elapsed);
+  sight.worth_taking =
+      (progress - sight.progress) * kTinyTaskNanoseconds < static_cast<std::int64_t>(elapsed);
   sight.progress = progress;
   sight.nanoseconds = now;
   return sight.worth_taking;
@@ -491,8 +495,9 @@ bool CpuWorkers::try_run_child(const TaskNode& parent, const TaskNode& target) {
 
 bool CpuWorkers::try_run_inside(TaskNode& task) {
   ThreadContext& here = contexts_.here();
-  if (here.slot == nullptr) return false;
-  WorkerSlot& slot = *here.slot;
+  // Having lent its slot does not keep a waiting thread from what it waits for.
+  if (here.last_slot == nullptr) return false;
+  WorkerSlot& slot = *here.last_slot;
   const TaskRef reference(&task);
   if (task.state.load(std::memory_order_seq_cst) != TaskState::Ready || task.kind != detail::TaskKind::Kernel)
     return false;
@@ -672,7 +677,8 @@ WorkerSlot* CpuWorkers::lend_slot() {
   bool spawn = false;
   {
     const std::lock_guard lock(threads_mutex_);
-    spawn = threads_at_hand_.load(std::memory_order_seq_cst) == 0 && !stopping_.load(std::memory_order_relaxed);
+    spawn =
+        threads_at_hand_.load(std::memory_order_seq_cst) == 0 && !stopping_.load(std::memory_order_relaxed);
     if (spawn) {
       threads_at_hand_.fetch_add(1, std::memory_order_relaxed);
       threads_.emplace_back([this, slot] { thread_main(slot); });

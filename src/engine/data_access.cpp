@@ -10,17 +10,15 @@ namespace hocket::detail {
 
 DataHandle Engine::make_data(DatumDescription description) {
   const std::uint64_t id = next_datum_.fetch_add(1, std::memory_order_relaxed);
-  const auto name = [&] {
-    return description.name.empty() ? fmt::format("data {}", id) : description.name;
-  };
+  const auto name = [&] { return description.name.empty() ? fmt::format("data {}", id) : description.name; };
   if (description.shape.elements() == 0)
     throw InvalidArgument(fmt::format("data '{}' has no elements (shape {}); every extent must be at least 1",
                                       name(), to_string(description.shape)));
   std::size_t bytes = description.element.bytes;
   for (const std::size_t extent : description.shape.extent)
     if (__builtin_mul_overflow(bytes, extent, &bytes) || bytes > PTRDIFF_MAX)
-      throw InvalidArgument(fmt::format("data '{}' of shape {} is larger than the address space",
-                                        name(), to_string(description.shape)));
+      throw InvalidArgument(fmt::format("data '{}' of shape {} is larger than the address space", name(),
+                                        to_string(description.shape)));
   auto* const datum = new Datum(*this, id, std::move(description));
   memory_.attach(*datum);
   DataHandle handle(&datum->region(datum->whole()));

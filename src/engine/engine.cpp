@@ -89,7 +89,8 @@ Engine::Engine(const RuntimeOptions& options, Settings&& settings)
       codelets_(std::make_shared<engine::Codelets>(machine_)),
       pool_(new graph::BlockPool(this, codelets_)),
       contexts_(std::make_shared<engine::ThreadContexts>(*pool_)),
-      lifecycle_(machine_, memory_, policy_for(options, settings.policy, machine_), recorder_, *contexts_, *this),
+      lifecycle_(machine_, memory_, policy_for(options, settings.policy, machine_), recorder_, *contexts_,
+                 *this),
       cpu_workers_(machine_, lifecycle_, *this, *runs_, settings.check, lean_) {
   engine::prepare_asymmetric_fences();
   std::vector<DeviceReport> reports;
@@ -119,7 +120,8 @@ Engine::~Engine() {
   try {
     sleep_until([this] { return lifecycle_.outstanding() == 0; }, nullptr, std::nullopt);
     for (const TaskRef& failure : lifecycle_.take_failures())
-      spdlog::error("hocket: nobody waited for a task that failed: {}", engine::message_of(failure->extra().error));
+      spdlog::error("hocket: nobody waited for a task that failed: {}",
+                    engine::message_of(failure->extra().error));
   } catch (const std::exception& exception) {
     spdlog::error("hocket: the runtime ends with tasks that can no longer run: {}", exception.what());
   }
@@ -156,8 +158,8 @@ void Engine::check_region(const TaskNode& task, std::span<const PackedArgument> 
 }
 
 /// Whether argument `i` may stand beside the earlier ones.
-void Engine::check_overlap(const TaskNode& task, const TaskType& type, std::span<const PackedArgument> arguments,
-                           std::size_t i) const {
+void Engine::check_overlap(const TaskNode& task, const TaskType& type,
+                           std::span<const PackedArgument> arguments, std::size_t i) const {
   const Region& region = *arguments[i].region;
   const Access access = type.parameters[i].access;
   for (std::size_t j = 0; j < i; ++j) {
@@ -234,10 +236,12 @@ void Engine::describe(engine::ThreadContext& here, TaskNode& task, const Submiss
   if (!plain) lifecycle_.find_eligible(task, machine_.matching(anywhere ? std::string() : options->on));
   // Nothing throws from here on but the captures' copy constructors.
   if (type->storage_bytes != 0) {
-    auto* const storage = static_cast<std::byte*>(task.make_storage(type->storage_bytes, type->storage_alignment));
+    auto* const storage =
+        static_cast<std::byte*>(task.make_storage(type->storage_bytes, type->storage_alignment));
     for (std::size_t i = 0; i < arguments.size(); ++i)
       if (!type->parameters[i].is_data)
-        std::memcpy(storage + type->scalar_offsets[i], arguments[i].scalar, type->parameters[i].element.bytes);
+        std::memcpy(storage + type->scalar_offsets[i], arguments[i].scalar,
+                    type->parameters[i].element.bytes);
     if (type->construct != nullptr) type->construct(storage, submission.recipe);
     if (type->destroy != nullptr) task.flags |= TaskNode::kHasCaptures;
   }
@@ -248,8 +252,9 @@ Task Engine::submit(const Submission& submission) {
   if (--here.submissions_until_check <= 0) hold_back(here);
   TaskNode* const node = TaskNode::make(here.blocks);  // its one reference is the engine's, from here on
   Task task(node);
-  const std::span<const Task> after =
-      submission.options != nullptr ? std::span<const Task>(submission.options->after) : std::span<const Task>();
+  const std::span<const Task> after = submission.options != nullptr
+                                          ? std::span<const Task>(submission.options->after)
+                                          : std::span<const Task>();
   try {
     describe(here, *node, submission);
     if (!after.empty()) check_after(*node, after);
@@ -375,12 +380,14 @@ Report Engine::report() {
     if (executed == 0) continue;
     fast.tasks += static_cast<std::uint64_t>(executed);
     fast.flops += context.totals.flops.load(std::memory_order_relaxed) - baselines_[i].flops;
-    fast.busy += Seconds{context.totals.busy_seconds.load(std::memory_order_relaxed) - baselines_[i].busy_seconds};
+    fast.busy +=
+        Seconds{context.totals.busy_seconds.load(std::memory_order_relaxed) - baselines_[i].busy_seconds};
     const double burst = context.totals.burst_begin_seconds.load(std::memory_order_relaxed);
     if (burst >= 0.0) fast.busy += time - Seconds{burst};
     const bool current = context.totals.period.load(std::memory_order_acquire) == period;
     const double first = current ? context.totals.first_begin_seconds.load(std::memory_order_relaxed) : 0.0;
-    const double last = burst >= 0.0 ? time.count : context.totals.last_end_seconds.load(std::memory_order_relaxed);
+    const double last =
+        burst >= 0.0 ? time.count : context.totals.last_end_seconds.load(std::memory_order_relaxed);
     fast.first_begin = std::min(fast.first_begin, Seconds{first});
     fast.last_end = std::max(fast.last_end, Seconds{last});
   }

@@ -134,7 +134,8 @@ class Engine final : public engine::Driver, public memory::TransferSink {
   struct RetirePool {
     void operator()(graph::BlockPool* pool) const noexcept { pool->retire(); }
   };
-  std::unique_ptr<graph::BlockPool, RetirePool> pool_;  ///< What it holds outlives the engine while there are handles.
+  std::unique_ptr<graph::BlockPool, RetirePool>
+      pool_;  ///< What it holds outlives the engine while there are handles.
   std::shared_ptr<engine::ThreadContexts> contexts_;
   std::shared_ptr<RunTable> runs_ = std::make_shared<RunTable>();
   engine::Lifecycle lifecycle_;

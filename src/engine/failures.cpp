@@ -32,9 +32,7 @@ std::exception_ptr make_task_error(const TaskNode& task, TaskFailure failure, co
     message += " was cancelled before it ran";
   }
   // Thrown while the cause is being handled, so that it becomes the nested exception.
-  const auto raise = [&] {
-    throw TaskError(message, failure, task.display_name(), device, place, cause);
-  };
+  const auto raise = [&] { throw TaskError(message, failure, task.display_name(), device, place, cause); };
   try {
     if (cause) {
       try {
@@ -57,7 +55,9 @@ std::exception_ptr error_of(const TaskNode& task) {
       return task.extra_or_null()->error;
     case TaskState::Cancelled: {
       const TaskNode* culprit = task.failed_by();
-      std::exception_ptr cause = culprit != nullptr && culprit->extra_or_null() != nullptr ? culprit->extra_or_null()->error : nullptr;
+      std::exception_ptr cause = culprit != nullptr && culprit->extra_or_null() != nullptr
+                                     ? culprit->extra_or_null()->error
+                                     : nullptr;
       if (task.kind != detail::TaskKind::Kernel && cause)
         return cause;  // a read, or a graph's run: the culprit's
       return make_task_error(task, TaskFailure::Cancelled, {}, cause);

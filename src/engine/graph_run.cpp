@@ -67,8 +67,8 @@ Task Engine::run(RecordedGraph& graph, const Plan* plan) {
     end->set_parent(parent);
     parent->pending.fetch_add(1, std::memory_order_relaxed);
   }
-  here.activated.add(1);   // the submission itself
-  here.submitted.add(2);   // start and end
+  here.activated.add(1);  // the submission itself
+  here.submitted.add(2);  // start and end
   bool ready = false;
   try {
     ready = graph::infer(*start, *end, graph.footprint(), {});

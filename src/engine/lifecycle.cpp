@@ -30,8 +30,8 @@ std::uint64_t bit(DeviceId device) noexcept { return std::uint64_t{1} << index(d
 }  // namespace
 
 Lifecycle::Lifecycle(const platform::Machine& machine, memory::Manager& memory,
-                     std::unique_ptr<Policy> policy, trace::Recorder& recorder,
-                     ThreadContexts& contexts, Driver& driver)
+                     std::unique_ptr<Policy> policy, trace::Recorder& recorder, ThreadContexts& contexts,
+                     Driver& driver)
     : machine_(machine),
       memory_(memory),
       recorder_(recorder),
@@ -106,8 +106,8 @@ void Lifecycle::enter_placed_lane(TaskNode& task) {
   }
   if (is_withdrawn) {
     // An access that the program gave up changes nothing: those behind it go on. A retirement goes on in any case.
-    const bool given_up =
-        (task.kind == TaskKind::HostAccess && task.failed_by() == nullptr) || task.kind == TaskKind::Retirement;
+    const bool given_up = (task.kind == TaskKind::HostAccess && task.failed_by() == nullptr) ||
+                          task.kind == TaskKind::Retirement;
     if (claim(task)) end(task, given_up ? TaskState::Done : TaskState::Cancelled, nullptr);
     return;
   }
@@ -202,9 +202,9 @@ void Lifecycle::push_to_policy(TaskNode& task) {
     const std::lock_guard lock(failure_mutex_);
     for (const Candidate& candidate : candidates) {
       const DeviceInfo& device = machine_.devices()[index(candidate.device)];
-      extra.explanation->options.push_back(
-          {device.id, device.label, true, candidate.measured ? "measured" : "nominal speeds",
-           candidate.execution, candidate.transfer, candidate.missing});
+      extra.explanation->options.push_back({device.id, device.label, true,
+                                            candidate.measured ? "measured" : "nominal speeds",
+                                            candidate.execution, candidate.transfer, candidate.missing});
     }
   }
   detail::add_reference(&task);  // the policy's; `take` hands it on
@@ -255,7 +255,8 @@ bool Lifecycle::take_out_of_turn(TaskNode& task, DeviceId device, std::uint32_t 
   const std::lock_guard lock(policy_mutex_);
   // The policy keeps its entry: `take` finds it claimed and drops it.
   detail::TaskExtra* const extra = task.extra_or_null();
-  if (extra == nullptr || !extra->in_policy || (eligible(task) & bit(device)) == 0 || !claim(task)) return false;
+  if (extra == nullptr || !extra->in_policy || (eligible(task) & bit(device)) == 0 || !claim(task))
+    return false;
   extra->device = device;
   extra->worker = worker_in_device;
   return true;
@@ -278,7 +279,8 @@ bool Lifecycle::claim(TaskNode& task) noexcept {
 
 bool Lifecycle::refuse(TaskNode& task, bool begins) {
   if (begins) {
-    bool over = task.failed_by() != nullptr || index(task.id) <= cancelled_up_to.load(std::memory_order_relaxed);
+    bool over =
+        task.failed_by() != nullptr || index(task.id) <= cancelled_up_to.load(std::memory_order_relaxed);
     over = task.extra().decided.exchange(true, std::memory_order_acq_rel) || over;
     if (!over) return false;
   } else if (!withdrawn(task)) {
@@ -387,7 +389,8 @@ std::vector<Argument> Lifecycle::arguments(TaskNode& task) {
 
 // ---- over, successors released -------------------------------------------------------------------------------------
 
-TaskNode* Lifecycle::finished(TaskNode& task, const Outcome& outcome, std::uint32_t worker, bool may_continue) {
+TaskNode* Lifecycle::finished(TaskNode& task, const Outcome& outcome, std::uint32_t worker,
+                              bool may_continue) {
   ThreadContext& here = contexts_.here();
   detail::TaskExtra& extra = task.extra();
   const bool placed = task.asked(TaskNode::kPlaced);
@@ -511,7 +514,8 @@ void Lifecycle::after_close(ThreadContext& here, TaskNode& task) {
   if (TaskNode* const parent = task.parent(); parent != nullptr) {
     detail::add_reference(parent);
     parent->pending.fetch_sub(1, std::memory_order_seq_cst);
-    if ((parent->requests.load(std::memory_order_seq_cst) & TaskNode::kWaited) != 0) driver_.announce(*parent);
+    if ((parent->requests.load(std::memory_order_seq_cst) & TaskNode::kWaited) != 0)
+      driver_.announce(*parent);
     detail::release_reference(parent);
   }
   const bool waited = (task.requests.load(std::memory_order_seq_cst) & TaskNode::kWaited) != 0;
@@ -581,7 +585,8 @@ void Lifecycle::light_failed(GraphRun& run, TaskNode& recorded, const std::excep
 
 void Lifecycle::light_cancelled(GraphRun& run) {
   recorder_.cancelled();
-  if (run.end->failed_by() == nullptr) run.end->requests.fetch_or(TaskNode::kCancel, std::memory_order_release);
+  if (run.end->failed_by() == nullptr)
+    run.end->requests.fetch_or(TaskNode::kCancel, std::memory_order_release);
 }
 
 void Lifecycle::light_run_over(GraphRun& run) {

@@ -99,7 +99,8 @@ class Lifecycle {
   bool begin_fast(detail::TaskNode& task) {
     task.begun.store(1, std::memory_order_relaxed);
     light_fence();  // pairs with the heavy one of those who ask
-    constexpr std::uint8_t kAny = detail::TaskNode::kCancel | detail::TaskNode::kClaim | detail::TaskNode::kFailed;
+    constexpr std::uint8_t kAny =
+        detail::TaskNode::kCancel | detail::TaskNode::kClaim | detail::TaskNode::kFailed;
     if ((task.requests.load(std::memory_order_relaxed) & kAny) == 0 &&
         index(task.id) > cancelled_up_to.load(std::memory_order_relaxed))
       return true;

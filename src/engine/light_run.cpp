@@ -90,7 +90,8 @@ void CpuWorkers::run_light_chain(ThreadContext& here, GraphRun& run, std::uint32
       std::atomic<std::uint32_t>& counter = run.counters[successor];
       // Acquire-release: what the predecessors did is seen by whoever runs the successor. A lone predecessor needs no
       // read-modify-write: nobody else changes the counter.
-      if (counter.load(std::memory_order_acquire) != 1 && counter.fetch_sub(1, std::memory_order_acq_rel) != 1)
+      if (counter.load(std::memory_order_acquire) != 1 &&
+          counter.fetch_sub(1, std::memory_order_acq_rel) != 1)
         continue;
       if (next == kNone && !lifecycle_.holds_urgent(*lifecycle_.fast_device()))
         next = successor;
@@ -131,9 +132,9 @@ bool CpuWorkers::call_light(ThreadContext& here, GraphRun& run, std::uint32_t ta
   }
   here.executed.add(1);
   if (!type.one_off && static_cast<const detail::PreparedCodelet&>(type).has_work)
-    here.totals.flops.store(here.totals.flops.load(std::memory_order_relaxed) +
-                                Lifecycle::work_of(run.graph.task(task)).flops,
-                            std::memory_order_relaxed);
+    here.totals.flops.store(
+        here.totals.flops.load(std::memory_order_relaxed) + Lifecycle::work_of(run.graph.task(task)).flops,
+        std::memory_order_relaxed);
   return true;
 }
 

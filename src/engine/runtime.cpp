@@ -154,7 +154,9 @@ Task Graph::submit_packed(const std::shared_ptr<const detail::CodeletCore>& code
                           std::span<const detail::PackedArgument> arguments) {
   return detail::record_task(*core_, packed(codelet, options, arguments));
 }
-Task Graph::submit_one(const detail::Submission& submission) { return detail::record_task(*core_, submission); }
+Task Graph::submit_one(const detail::Submission& submission) {
+  return detail::record_task(*core_, submission);
+}
 
 std::size_t Graph::size() const noexcept { return core_->size(); }
 std::size_t Graph::dependencies() const noexcept { return core_->arrows().size(); }

@@ -74,7 +74,9 @@ class BasicSubmissionQueue {
     explicit Array(std::size_t capacity) : mask_(capacity - 1), values_(new Atomic<Value>[capacity]) {}
     std::uint64_t capacity() const noexcept { return mask_ + 1; }
     Value get(std::uint64_t i) const noexcept { return values_[i & mask_].load(std::memory_order_relaxed); }
-    void put(std::uint64_t i, Value value) noexcept { values_[i & mask_].store(value, std::memory_order_relaxed); }
+    void put(std::uint64_t i, Value value) noexcept {
+      values_[i & mask_].store(value, std::memory_order_relaxed);
+    }
 
    private:
     std::uint64_t mask_;

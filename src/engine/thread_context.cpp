@@ -2,7 +2,6 @@
 #include "engine/thread_context.hpp"
 
 #include <algorithm>
-
 #include <hocket/error.hpp>
 
 namespace hocket::engine {

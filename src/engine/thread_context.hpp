@@ -42,7 +42,7 @@ struct Sight {
 struct FastTotals {
   std::atomic<std::uint64_t> period{0};  ///< Number of the period in which it last took up work.
   std::atomic<double> flops{0.0};
-  std::atomic<double> busy_seconds{0.0};  ///< From taking up work to finding none.
+  std::atomic<double> busy_seconds{0.0};         ///< From taking up work to finding none.
   std::atomic<double> first_begin_seconds{0.0};  ///< Within that period.
   std::atomic<double> last_end_seconds{0.0};
   std::atomic<double> burst_begin_seconds{-1.0};  ///< Of what it does now; negative: nothing.
@@ -55,6 +55,7 @@ struct alignas(128) ThreadContext {
   // The thread's own.
   graph::BlockCache blocks;
   WorkerSlot* slot = nullptr;        ///< Which it occupies now.
+  WorkerSlot* last_slot = nullptr;   ///< Which it occupied last.
   std::uint32_t worker = 0;          ///< The number of the slot that it occupied last, within the device.
   detail::TaskNode* task = nullptr;  ///< That it runs.
   /// The task of a light run that it runs; `task` is then made only where somebody asks for it.
@@ -65,8 +66,8 @@ struct alignas(128) ThreadContext {
   LightTaskInHand light_task;
   detail::GraphRun* light_run = nullptr;  ///< Of which it has come to the end of
   std::int64_t light_done = 0;            ///< so many tasks that it has not reported.
-  std::uint64_t last_push = 0;       ///< When it last made a task ready while others slept, in ticks.
-  std::uint32_t policy_calls = 0;    ///< As it saw them when it last looked for work.
+  std::uint64_t last_push = 0;            ///< When it last made a task ready while others slept, in ticks.
+  std::uint32_t policy_calls = 0;         ///< As it saw them when it last looked for work.
   std::vector<Sight> slot_sights;
   std::vector<Sight> queue_sights;
   std::int32_t submissions_until_check = 0;
@@ -134,7 +135,10 @@ class ThreadContexts : public std::enable_shared_from_this<ThreadContexts> {
 
   ThreadContext& find();
   ThreadContext* chunk(std::size_t i) const noexcept {
-    return chunks_[i / kChunk].load(std::memory_order_acquire)->contexts[i % kChunk].load(std::memory_order_acquire);
+    return chunks_[i / kChunk]
+        .load(std::memory_order_acquire)
+        ->contexts[i % kChunk]
+        .load(std::memory_order_acquire);
   }
 
   static thread_local Current current_;
@@ -142,8 +146,8 @@ class ThreadContexts : public std::enable_shared_from_this<ThreadContexts> {
 
   graph::BlockPool& pool_;
   const std::uint64_t serial_;
-  mutable std::mutex mutex_;             ///< Guards the making of contexts, and the members below.
-  std::vector<ThreadContext*> unused_;   ///< Of threads that are gone.
+  mutable std::mutex mutex_;            ///< Guards the making of contexts, and the members below.
+  std::vector<ThreadContext*> unused_;  ///< Of threads that are gone.
   bool closed_ = false;
   std::atomic<std::size_t> count_{0};
   std::array<std::atomic<Chunk*>, kChunks> chunks_{};

@@ -138,8 +138,8 @@ bool Engine::work_towards(TaskNode& target) {
 }
 
 bool Engine::wait_for(TaskNode& task, std::optional<Seconds> limit) {
-  return sleep_until(
-      [&] { return task.successors.load(std::memory_order_seq_cst) == kClosed; }, &task, limit);
+  return sleep_until([&] { return task.successors.load(std::memory_order_seq_cst) == kClosed; }, &task,
+                     limit);
 }
 
 void Engine::throw_failure(TaskNode& task) {

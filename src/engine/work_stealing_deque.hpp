@@ -91,7 +91,9 @@ class BasicWorkStealingDeque {
         : mask_(static_cast<std::int64_t>(capacity) - 1), values_(new Atomic<Value>[capacity]) {}
     std::int64_t capacity() const noexcept { return mask_ + 1; }
     Value get(std::int64_t i) const noexcept { return values_[i & mask_].load(std::memory_order_relaxed); }
-    void put(std::int64_t i, Value value) noexcept { values_[i & mask_].store(value, std::memory_order_relaxed); }
+    void put(std::int64_t i, Value value) noexcept {
+      values_[i & mask_].store(value, std::memory_order_relaxed);
+    }
 
    private:
     std::int64_t mask_;

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <atomic>
-
 #include <hocket/codelet.hpp>
 #include <hocket/submit.hpp>
 

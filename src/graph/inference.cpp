@@ -89,9 +89,9 @@ void consider(TaskNode* predecessor, TaskNode& waiting, TaskNode& recorded, bool
         "task '{}' reads data '{}' (part {}), which nothing has written; fill it first, write it through "
         "Runtime::write, or take it as Out<T> in the kernel",
         task.display_name(), operand.region->name(), to_string(part)));
-  throw UninitialisedRead(
-      fmt::format("data '{}' (part {}) is read, but nothing has written it; submit a task that writes it first",
-                  operand.region->name(), to_string(part)));
+  throw UninitialisedRead(fmt::format(
+      "data '{}' (part {}) is read, but nothing has written it; submit a task that writes it first",
+      operand.region->name(), to_string(part)));
 }
 
 void check_written(const TaskNode& recorded, const Operand& operand) {

@@ -166,14 +166,12 @@ void RecordedGraph::seal() {
 /// Lays out what light runs need, where no task needs a decision.
 void RecordedGraph::make_light_tasks() {
   light_ = !tasks_.empty();
-  for (const TaskRef& task : tasks_)
-    light_ = light_ && task->has(TaskNode::kPlain) && task->priority() == 0;
+  for (const TaskRef& task : tasks_) light_ = light_ && task->has(TaskNode::kPlain) && task->priority() == 0;
   if (!light_) return;
   for (std::size_t t = 0; t < tasks_.size(); ++t) {
     TaskNode& task = *tasks_[t];
     const TaskType& type = *task.type;
-    light_tasks_.push_back(
-        {&type, static_cast<std::uint32_t>(light_arguments_.size()), first_successor_[t]});
+    light_tasks_.push_back({&type, static_cast<std::uint32_t>(light_arguments_.size()), first_successor_[t]});
     if (type.one_off) light_arguments_.push_back(task.storage());
     std::uint32_t next = 0;
     for (std::uint32_t i = 0; i < type.parameter_count; ++i)

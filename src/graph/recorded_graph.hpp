@@ -50,10 +50,11 @@ struct GraphRun {
   std::vector<TaskNode*> nodes;  ///< Made by `RecordedGraph::make_nodes`.
 
   // Light runs.
-  std::uint32_t number = 0;  ///< In the table of runs.
+  std::uint32_t number = 0;                                ///< In the table of runs.
   std::unique_ptr<std::atomic<std::uint32_t>[]> counters;  ///< By task: predecessors that are not over.
   alignas(128) std::atomic<std::uint32_t> next_root{0};
-  alignas(128) std::atomic<std::int64_t> remaining{0};  ///< Tasks that are not over, and the token (see engine/light_run).
+  alignas(128) std::atomic<std::int64_t> remaining{
+      0};  ///< Tasks that are not over, and the token (see engine/light_run).
   /// By task: whether it must not run, since something that it needs failed. Null until something fails.
   std::atomic<std::atomic<bool>*> spoilt{nullptr};
   std::unique_ptr<std::atomic<bool>[]> spoilt_memory;
@@ -81,13 +82,15 @@ class RunTable {
 /// What a light run needs to know of a task.
 struct LightTask {
   const TaskType* type = nullptr;
-  std::uint32_t first_argument = 0;   ///< In `RecordedGraph::light_arguments`; of a one-off kernel, the kernel first.
+  std::uint32_t first_argument =
+      0;  ///< In `RecordedGraph::light_arguments`; of a one-off kernel, the kernel first.
   std::uint32_t first_successor = 0;  ///< In `RecordedGraph::successors`; ends where the next task's begin.
 };
 
 class RecordedGraph : public std::enable_shared_from_this<RecordedGraph> {
  public:
-  RecordedGraph(Engine& engine, std::shared_ptr<RunTable> table) : engine_(&engine), table_(std::move(table)) {}
+  RecordedGraph(Engine& engine, std::shared_ptr<RunTable> table)
+      : engine_(&engine), table_(std::move(table)) {}
   RecordedGraph(const RecordedGraph&) = delete;
   RecordedGraph& operator=(const RecordedGraph&) = delete;
   ~RecordedGraph();

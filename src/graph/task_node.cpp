@@ -87,7 +87,7 @@ void TaskNode::materialise_operands() {
 
 void* TaskNode::make_storage(std::uint32_t bytes, std::uint32_t alignment) {
   if (bytes <= kInlineStorage && alignment <= alignof(std::uint64_t)) return storage_.data();
-  void* const memory = ::operator new(bytes, std::align_val_t{std::max<std::size_t>(alignment, 16)});
+  void* const memory = ::operator new (bytes, std::align_val_t{std::max<std::size_t>(alignment, 16)});
   flags |= kHeapStorage;
   ::new (storage_.data()) void*(memory);
   return memory;
@@ -136,8 +136,8 @@ void destroy_node(TaskNode* node) noexcept {
     if (node->has(TaskNode::kChunkedEdges)) node->free_chunks();
     if (node->has(TaskNode::kSpilledRegions)) ::operator delete(node->regions_[0]);
     if (node->has(TaskNode::kHeapStorage) && !node->has(TaskNode::kRunNode))
-      ::operator delete(node->storage(),
-                        std::align_val_t{std::max<std::size_t>(node->type->storage_alignment, 16)});
+      ::operator delete (node->storage(),
+                         std::align_val_t{std::max<std::size_t>(node->type->storage_alignment, 16)});
   }
   delete node->extra_.load(std::memory_order_acquire);
   if (const PreparedCodelet* const codelet = node->prepared()) count_codelet_users(*codelet, -1);

@@ -115,7 +115,7 @@ struct TaskExtra {
   Datum* retired = nullptr;            ///< What a retirement destroys.
 
   // Placement; written by the one who claimed it.
-  std::vector<Operand> operands;  ///< Of plain tasks only from the moment when they are placed.
+  std::vector<Operand> operands;     ///< Of plain tasks only from the moment when they are placed.
   std::atomic<bool> claimed{false};  ///< Set once by who takes the placed task to run, cancel or finish it.
   /// Set once by who decides whether a placed task runs: the one that begins it, or the one that withdraws it.
   std::atomic<bool> decided{false};
@@ -128,7 +128,8 @@ struct TaskExtra {
   std::unique_ptr<Explanation> explanation;
   /// Copies that its operands wait for, plus one until they have all been asked for.
   std::atomic<std::uint32_t> missing_operands{0};
-  std::exception_ptr transfer_failure;  ///< Written under the memory manager's lock, before the last copy is over.
+  std::exception_ptr
+      transfer_failure;  ///< Written under the memory manager's lock, before the last copy is over.
 
   // Failure.
   /// Set when a predecessor that it needs failed (that task; counted reference), before `pending` falls.
@@ -161,11 +162,11 @@ class alignas(graph::kBlockBytes) TaskNode {
   std::atomic<std::uint32_t> references{1};
   std::atomic<TaskState> state{TaskState::Waiting};
   TaskKind kind = TaskKind::Kernel;
-  std::uint8_t flags = 0;         ///< `Flag`; constant once submitted.
-  std::uint8_t region_count = 0;  ///< Plain tasks: data arguments.
-  std::atomic<std::uint8_t> requests{0};   ///< `Request`
-  std::atomic<std::uint8_t> begun{0};      ///< Fast lane: somebody has taken it out of its queue.
-  std::atomic<std::uint8_t> verdict{0};    ///< Fast lane: `Verdict`, where there was a request.
+  std::uint8_t flags = 0;                 ///< `Flag`; constant once submitted.
+  std::uint8_t region_count = 0;          ///< Plain tasks: data arguments.
+  std::atomic<std::uint8_t> requests{0};  ///< `Request`
+  std::atomic<std::uint8_t> begun{0};     ///< Fast lane: somebody has taken it out of its queue.
+  std::atomic<std::uint8_t> verdict{0};   ///< Fast lane: `Verdict`, where there was a request.
   std::uint8_t unused = 0;
   const TaskType* type = nullptr;  ///< Null for what has no kernel.
   std::atomic<TaskExtra*> extra_{nullptr};
@@ -186,27 +187,27 @@ class alignas(graph::kBlockBytes) TaskNode {
 
  public:
   enum Flag : std::uint8_t {
-    kPlain = 1,         ///< Only CPU workers can run it, on data as it lies at home.
+    kPlain = 1,  ///< Only CPU workers can run it, on data as it lies at home.
     kChunkedEdges = 2,
     kSpilledRegions = 4,
     kHeapStorage = 8,
     kHasCaptures = 16,   ///< One-off kernels with captures to destroy once the task is over.
-    kInlineParent = 32, ///< The submitting task is kept in place of the last region.
-    kRunNode = 64,      ///< A task of a run of a graph.
+    kInlineParent = 32,  ///< The submitting task is kept in place of the last region.
+    kRunNode = 64,       ///< A task of a run of a graph.
   };
   enum Request : std::uint8_t {
     kCancel = 1,
-    kClaim = 2,   ///< Somebody wants to run it out of turn.
-    kFailed = 4,  ///< `failed_by` is set.
-    kWaited = 8,  ///< A thread waits for it.
-    kPlaced = 16, ///< Is in the placed lane.
+    kClaim = 2,    ///< Somebody wants to run it out of turn.
+    kFailed = 4,   ///< `failed_by` is set.
+    kWaited = 8,   ///< A thread waits for it.
+    kPlaced = 16,  ///< Is in the placed lane.
   };
   /// Who has the say over a task in the fast lane that somebody wanted to cancel or to run out of turn.
   enum Verdict : std::uint8_t {
     kOpen = 0,
-    kTakenOutOfQueue,   ///< The one who asked ends or runs it; the queue's entry is void.
-    kLeftToOwner,       ///< To be cancelled by whoever makes it ready or takes it.
-    kTooLate,           ///< It runs.
+    kTakenOutOfQueue,  ///< The one who asked ends or runs it; the queue's entry is void.
+    kLeftToOwner,      ///< To be cancelled by whoever makes it ready or takes it.
+    kTooLate,          ///< It runs.
     kCancelledByOwner,
     kRunByOwner,
   };
@@ -323,7 +324,8 @@ static_assert(sizeof(TaskNode) == graph::kBlockBytes);
 class EdgeCursor {
  public:
   explicit EdgeCursor(TaskNode& node) noexcept
-      : chunk_(node.has(TaskNode::kChunkedEdges) ? *reinterpret_cast<EdgeChunk**>(node.edges_.data()) : nullptr),
+      : chunk_(node.has(TaskNode::kChunkedEdges) ? *reinterpret_cast<EdgeChunk**>(node.edges_.data())
+                                                 : nullptr),
         slot_(chunk_ != nullptr ? chunk_->slots.data() : node.edges_.data()) {}
   /// The name of the next edge, without the value mark.
   std::uintptr_t next() noexcept {

@@ -251,7 +251,7 @@ Acquisition Manager::acquire(TaskNode& task, const DeviceInfo& device, std::span
     task.extra().transfer_failure = std::current_exception();
   }
   return task.extra().missing_operands.fetch_sub(1, std::memory_order_acq_rel) == 1 ? Acquisition::Present
-                                                                            : Acquisition::Loading;
+                                                                                    : Acquisition::Loading;
 }
 
 void Manager::release(TaskNode& task) noexcept {
@@ -524,7 +524,8 @@ void Manager::settle(Transfer& transfer, const std::exception_ptr& failure, std:
   }
   for (TaskNode* task : transfer.tasks) {
     if (failure) task->extra().transfer_failure = failure;
-    if (task->extra().missing_operands.fetch_sub(1, std::memory_order_acq_rel) == 1) sink_.operands_present(*task);
+    if (task->extra().missing_operands.fetch_sub(1, std::memory_order_acq_rel) == 1)
+      sink_.operands_present(*task);
   }
   for (Transfer* successor : transfer.successors) {
     if (failure) successor->failure = failure;

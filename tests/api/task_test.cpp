@@ -68,11 +68,12 @@ TEST_F(Tasks, KeepWhatTheirLambdaHasCaptured) {
     auto value = std::make_shared<int>(17);
     watched = value;
     Gate gate;
-    runtime.submit(cpu([&gate] { gate.pass(); }));
+    const Task before = runtime.submit(cpu([&gate] { gate.pass(); }));
     const Task task = runtime.submit(cpu([value](Out<int> x) { x[0] = x[1] = *value; }), data);
     value.reset();
     EXPECT_FALSE(watched.expired());
     gate.open();
+    before.get();
     task.get();
   }
   EXPECT_EQ(runtime.read(data)[1], 17);
