@@ -25,6 +25,7 @@
 #include <hocket/types.hpp>
 #include <limits>
 #include <optional>
+#include <utility>
 
 #include "engine/std_atomics.hpp"
 
@@ -45,42 +46,34 @@ class BasicEventCount {
     waiters_.fetch_add(1, std::memory_order_seq_cst);
     // Acquire: what was changed before a notification that the ticket includes is seen by the check that follows.
     const std::uint32_t ticket = epoch_.load(std::memory_order_acquire);
-    Atomics::
-        fence();  // the announcement is before the check of the condition; pairs with the notifier's fence
+    // The announcement is before the check of the condition; pairs with the notifier's fence.
+    Atomics::fence();
     return ticket;
   }
   void cancel() noexcept { waiters_.fetch_sub(1, std::memory_order_relaxed); }
 
   /// Sleeps until a notification after `prepare`.
-  void wait(std::uint64_t ticket) noexcept(noexcept(sleep(0, std::nullopt))) {
-    while (!notified_since(ticket)) sleep(ticket, std::nullopt);
-    waiters_.fetch_sub(1, std::memory_order_relaxed);
-  }
-  /// The same, but at most about that long; whether there was a notification.
-  bool wait_for(std::uint64_t ticket, Seconds limit) noexcept(noexcept(sleep(0, std::nullopt))) {
-    const std::optional<Deadline> deadline = after(limit);
-    bool in_time = true;
-    bool notified = notified_since(ticket);
-    while (!notified && in_time) {
-      in_time = sleep(ticket, deadline);
-      notified = notified_since(ticket);
-    }
-    waiters_.fetch_sub(1, std::memory_order_relaxed);
-    return notified;
+  void wait(std::uint64_t ticket) noexcept(kSleepIsNoexcept) { sleep(ticket, std::nullopt); }
+  /// The same, but at most about that long. False when that time has passed without a notification.
+  bool wait_for(std::uint64_t ticket, Seconds limit) noexcept(kSleepIsNoexcept) {
+    return sleep(ticket, after(limit));
   }
 
   /// Whether a thread has announced itself and neither cancelled nor finished its wait. One load.
   bool has_waiters() const noexcept { return waiters_.load(std::memory_order_relaxed) != 0; }
 
   /// Wakes a sleeping thread, and keeps all threads that have announced themselves from falling asleep before they
-  /// check once more. One load when there is no waiter. Whether a sleeping thread was woken: false also when all
-  /// waiters are awake still, or again.
+  /// check once more. One load when there is no waiter. Whether a sleeping thread was woken, whose wait then returns:
+  /// false also when all waiters are awake still, or again.
   bool notify_one() noexcept { return notify(1) > 0; }
   /// Wakes all sleeping threads; otherwise the same. How many were woken.
   int notify_all() noexcept { return notify(std::numeric_limits<int>::max()); }
 
  private:
   using Deadline = typename Atomics::Deadline;
+  using Word = typename Atomics::template Atomic<std::uint32_t>;
+  static constexpr bool kSleepIsNoexcept =
+      noexcept(Atomics::sleep(std::declval<const Word&>(), 0, std::declval<std::optional<Deadline>>()));
 
   int notify(int most) noexcept {
     // After the change of the condition, by the fence or lock of the caller. A waiter that this load does not count
@@ -96,9 +89,14 @@ class BasicEventCount {
     return epoch_.load(std::memory_order_acquire) != static_cast<std::uint32_t>(ticket);
   }
 
-  bool sleep(std::uint64_t ticket, std::optional<Deadline> deadline) const
-      noexcept(noexcept(Atomics::sleep(epoch_, 0, deadline))) {
-    return Atomics::sleep(epoch_, static_cast<std::uint32_t>(ticket), deadline);
+  /// Sleeps at most once: whoever is woken looks for work, even where the epoch was new to it already and the
+  /// notification meant an earlier change. False when the deadline has passed without a notification.
+  bool sleep(std::uint64_t ticket, std::optional<Deadline> deadline) noexcept(kSleepIsNoexcept) {
+    const bool in_time =
+        notified_since(ticket) || Atomics::sleep(epoch_, static_cast<std::uint32_t>(ticket), deadline);
+    const bool notified = notified_since(ticket);  // also acquires what was changed before
+    waiters_.fetch_sub(1, std::memory_order_relaxed);
+    return in_time || notified;
   }
 
   /// That long after now; nothing where the clock cannot count so far.
@@ -109,9 +107,9 @@ class BasicEventCount {
                                                   std::chrono::duration<double>(std::max(limit.count, 0.0)));
   }
 
-  typename Atomics::template Atomic<std::uint32_t> waiters_{0};
+  Word waiters_{0};
   /// Counts the notifications that found a waiter. Threads sleep on it.
-  typename Atomics::template Atomic<std::uint32_t> epoch_{0};
+  Word epoch_{0};
 };
 
 using EventCount = BasicEventCount<>;

@@ -82,7 +82,7 @@ class BasicSubmissionQueue {
   using Ring = AtomicRing<Atomics>;
 
   /// Looks how far the takers are, and doubles the ring if it is full indeed.
-  void make_room(std::uint64_t tail) {
+  [[gnu::noinline, gnu::cold]] void make_room(std::uint64_t tail) {
     // Acquire: a taker read its slots before it moved `head_`; the owner reuses them after this load.
     known_head_ = head_.load(std::memory_order_acquire);
     if (tail - known_head_ < ring_->capacity()) return;

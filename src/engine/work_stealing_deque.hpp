@@ -97,7 +97,7 @@ class BasicWorkStealingDeque {
   using Ring = AtomicRing<Atomics>;
 
   /// Looks how far the thieves are, and doubles the ring if it is full indeed.
-  void make_room(std::uint64_t bottom) {
+  [[gnu::noinline, gnu::cold]] void make_room(std::uint64_t bottom) {
     // Acquire: a thief read its slot before it moved `top_`; the owner reuses the slot after this load.
     known_top_ = top_.load(std::memory_order_acquire);
     if (bottom - known_top_ < ring_->capacity()) return;
