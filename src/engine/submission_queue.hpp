@@ -44,12 +44,11 @@ class BasicSubmissionQueue {
   /// has taken a value.
   std::uint64_t take() noexcept {
     std::uint64_t value = 0;
-    take_some(&value, 1);
-    return value;
+    return take_some(&value, 1) == 1 ? value : 0;  // a lost race leaves its value behind
   }
 
   /// Anyone: takes the oldest values, up to `most`, in one step: they stand one after the other in the order of the
-  /// pushes. Says how many; 0 when the queue was empty. Writes to `values[0, most)` only, also beyond what it says.
+  /// pushes. Says how many; 0 when the queue was empty. What it leaves in the rest of `values` means nothing.
   std::size_t take_some(std::uint64_t* values, std::size_t most) noexcept {
     // Acquire: `tail_`, read next, is then not older than this head.
     std::uint64_t head = head_.load(std::memory_order_acquire);
