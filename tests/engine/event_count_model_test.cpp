@@ -3,10 +3,12 @@
 // known fault must be found.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "engine/event_count.hpp"
 #include "engine/submission_queue.hpp"
@@ -151,13 +153,18 @@ Exploration explore_workers(int values, int workers, Order order) {
     struct State {
       BasicEventCount<Atomics> events;
       Queue<Atomics> queue{2};
+      std::vector<std::uint64_t> taken;
     };
     const auto state = std::make_shared<State>();
-    const auto take = [](State& s) {
+    state->taken.resize(static_cast<std::size_t>(workers));
+    const auto take = [](State& s, int worker) {
+      std::uint64_t value = 0;
       if constexpr (requires { s.queue.take(); })
-        return s.queue.take();
+        value = s.queue.take();
       else
-        return s.queue.steal();
+        value = s.queue.steal();
+      s.taken[static_cast<std::size_t>(worker)] = value;
+      return value != 0;
     };
     program.thread("owner", [state, values, order] {
       for (int value = 1; value <= values; ++value) {
@@ -167,17 +174,23 @@ Exploration explore_workers(int values, int workers, Order order) {
       }
     });
     for (int i = 0; i < workers; ++i)
-      program.thread("worker " + std::to_string(i), [state, take, order] {
-        while (take(*state) == 0) {
+      program.thread("worker " + std::to_string(i), [state, take, order, i] {
+        while (!take(*state, i)) {
           const std::uint64_t ticket = state->events.prepare();
           if (order == Order::kAsymmetric) Atomics::heavy_fence();
-          if (take(*state) != 0) {
+          if (take(*state, i)) {
             state->events.cancel();
             return;
           }
           state->events.wait(ticket);
         }
       });
+    program.afterwards([state] {
+      std::vector<std::uint64_t> taken = state->taken;
+      std::sort(taken.begin(), taken.end());
+      for (std::size_t i = 0; i < taken.size(); ++i)
+        if (taken[i] != i + 1) fail("the workers did not get each value once");
+    });
   });
 }
 

@@ -2,6 +2,7 @@
 /// The explorer of interleavings: fibers, the machine they run on, and the search over its choices.
 #include "support/interleavings.hpp"
 
+#include <setjmp.h>
 #include <ucontext.h>
 
 #include <algorithm>
@@ -33,6 +34,10 @@
 #if defined(HOCKET_THREAD_SANITIZER)
 #include <sanitizer/tsan_interface.h>
 #endif
+// Jumps between stacks save two system calls each, but checked builds take them for a mistake.
+#if !defined(HOCKET_ADDRESS_SANITIZER) && !defined(HOCKET_THREAD_SANITIZER) && !defined(_FORTIFY_SOURCE)
+#define HOCKET_FIBERS_JUMP 1
+#endif
 
 namespace hocket::testing {
 namespace model {
@@ -53,7 +58,7 @@ std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
 class Fiber {
  public:
   /// The flow that calls this.
-  Fiber() = default;
+  Fiber() : entered_(true) {}
   Fiber(void (*entry)(), std::size_t stack_bytes) : stack_(new std::byte[stack_bytes]), bytes_(stack_bytes) {
     getcontext(&context_);
     context_.uc_stack.ss_sp = stack_.get();
@@ -83,7 +88,15 @@ class Fiber {
     const void* const base = other.stack_ ? other.stack_.get() : main_stack;
     __sanitizer_start_switch_fiber(&fake_stack, base, other.stack_ ? other.bytes_ : main_stack_bytes);
 #endif
+#if defined(HOCKET_FIBERS_JUMP)
+    if (_setjmp(jump_) == 0) {
+      if (other.entered_) _longjmp(other.jump_, 1);
+      other.entered_ = true;
+      setcontext(&other.context_);
+    }
+#else
     swapcontext(&context_, &other.context_);
+#endif
 #if defined(HOCKET_ADDRESS_SANITIZER)
     __sanitizer_finish_switch_fiber(fake_stack, nullptr, nullptr);
 #endif
@@ -109,8 +122,12 @@ class Fiber {
 
  private:
   ucontext_t context_{};
+#if defined(HOCKET_FIBERS_JUMP)
+  jmp_buf jump_{};
+#endif
+  bool entered_ = false;  ///< `context_` is used up
   std::unique_ptr<std::byte[]> stack_;
-  std::size_t bytes_ = 0;
+  [[maybe_unused]] std::size_t bytes_ = 0;
 #if defined(HOCKET_THREAD_SANITIZER)
   void* thread_sanitizer_ = nullptr;
 #endif
@@ -121,6 +138,7 @@ struct BufferedStore {
   std::uint64_t bits;
   bool release;
   std::uint32_t awaited = 0;  ///< the threads, as bits, whose heavy fence waits for it
+  bool early = true;          ///< its thread has done no operation since that another thread could see
 };
 
 enum class Status {
@@ -144,7 +162,7 @@ struct ModelThread {
 
 /// One thing that can happen next.
 struct Option {
-  enum class Kind { kStep, kFlush, kTimeout } kind;
+  enum class Kind { kStep, kFlush, kTimeout, kEnd } kind;
   std::size_t thread;
   std::size_t entry;  ///< kFlush: of the buffer
 };
@@ -199,8 +217,9 @@ class Machine {
   static constexpr std::size_t kLongestRun = 20'000;  ///< events; in a longer run a thread spins
 
   struct Choice {
-    std::uint32_t options;
-    std::uint32_t taken;
+    std::size_t options;
+    std::size_t taken;
+    std::optional<Option> option;  ///< the one taken, where it is known from the run before
   };
 
   static void fiber_main();
@@ -221,6 +240,7 @@ class Machine {
   void before(Status status);
   void schedule();
   void hand_over_to(std::size_t thread);
+  bool find_options();
   void collect_options();
   std::uint64_t state();
   std::size_t choose(std::size_t options);
@@ -271,6 +291,7 @@ bool Machine::next_path() {
   while (!path_.empty() && path_.back().taken + 1 == path_.back().options) path_.pop_back();
   if (path_.empty()) return false;
   ++path_.back().taken;
+  path_.back().option.reset();
   return true;
 }
 
@@ -334,27 +355,16 @@ void Machine::schedule() {
       hand_over_to(next < threads_.size() ? next : kNobody);
       return;
     }
-    collect_options();
-    if (options_.empty()) {
-      const bool ended = std::all_of(threads_.begin(), threads_.end(), [](const ModelThread& thread) {
-        return thread.status == Status::kEnded;
-      });
-      if (ended) {
-        hand_over_to(kNobody);
-        return;
-      }
-      fail("a thread sleeps for ever");
-      continue;
+    const bool known = depth_ < path_.size() && path_[depth_].option;
+    if (!known && !find_options()) continue;
+    const std::size_t taken = known ? path_[depth_++].taken : choose(options_.size());
+    Choice& choice = path_[depth_ - 1];
+    if (!known) choice.option = options_[taken];
+    const Option option = *choice.option;
+    if (option.kind == Option::Kind::kEnd) {
+      hand_over_to(kNobody);
+      return;
     }
-    if (events_.size() > kLongestRun) {
-      fail("the threads go on for ever");
-      continue;
-    }
-    if (options_.size() > 1 && depth_ == path_.size() && !seen_.insert(state()).second) {
-      abandon();
-      continue;
-    }
-    const Option option = options_[choose(options_.size())];
     if (option.kind == Option::Kind::kFlush) {
       flush(option.thread, option.entry);
       continue;
@@ -367,6 +377,30 @@ void Machine::schedule() {
     hand_over_to(option.thread);
     return;
   }
+}
+
+/// Collects what can happen next; false when the run is not to be pursued.
+bool Machine::find_options() {
+  collect_options();
+  if (options_.empty()) {
+    const bool ended = std::all_of(threads_.begin(), threads_.end(),
+                                   [](const ModelThread& thread) { return thread.status == Status::kEnded; });
+    if (ended) {
+      options_.push_back({Option::Kind::kEnd, kNobody, 0});
+      return true;
+    }
+    fail("a thread sleeps for ever");
+    return false;
+  }
+  if (events_.size() > kLongestRun) {
+    fail("the threads go on for ever");
+    return false;
+  }
+  if (options_.size() > 1 && depth_ == path_.size() && !seen_.insert(state()).second) {
+    abandon();
+    return false;
+  }
+  return true;
 }
 
 /// Gives the turn to that thread, or to the main flow; back when it is the caller's turn again.
@@ -419,8 +453,7 @@ std::uint64_t Machine::state() {
 }
 
 std::size_t Machine::choose(std::size_t options) {
-  if (options == 1) return 0;
-  if (depth_ == path_.size()) path_.push_back({static_cast<std::uint32_t>(options), 0});
+  if (depth_ == path_.size()) path_.push_back({options, 0, std::nullopt});
   const Choice& choice = path_[depth_++];
   if (choice.options != options) {
     std::fprintf(stderr, "explorer: the program is not the same in each run\n");
@@ -547,6 +580,7 @@ void Machine::before(Status status) {
     schedule();
   else
     self.fiber->switch_to(main_);  // before its first operation
+  for (BufferedStore& store : self.buffer) store.early = false;
 }
 
 std::uint64_t Machine::load(const Location& location) {
@@ -604,8 +638,16 @@ void Machine::heavy_fence() {
   if (outside()) return;
   before(Status::kDraining);
   if (!abandoned_) {
-    for (ModelThread& thread : threads_)
-      for (BufferedStore& store : thread.buffer) store.awaited |= 1U << running_;
+    for (ModelThread& thread : threads_) {
+      // Stores enter the buffer as soon as their thread comes to them. Those that came in early may just as well not
+      // have been done yet, any number of the last of them.
+      auto& buffer = thread.buffer;
+      const auto first_early =
+          std::find_if(buffer.begin(), buffer.end(), [](const BufferedStore& store) { return store.early; });
+      const std::size_t done = static_cast<std::size_t>(first_early - buffer.begin()) +
+                               choose(static_cast<std::size_t>(buffer.end() - first_early) + 1);
+      for (std::size_t entry = 0; entry < done; ++entry) buffer[entry].awaited |= 1U << running_;
+    }
     before(Status::kAwaiting);
   }
   remember(6);
