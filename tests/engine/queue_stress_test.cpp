@@ -24,7 +24,7 @@ using SubmissionQueueStress = testing::WatchedTest;
 using EventCountStress = testing::WatchedTest;
 using AsymmetricFence = testing::WatchedTest;
 
-constexpr std::uint64_t kValues = kUnderThreadSanitizer ? 20'000 : 200'000;
+constexpr std::uint64_t kValues = kUnderThreadSanitizer ? 200'000 : 2'000'000;
 constexpr int kTakers = 3;
 
 /// What the values stand for. Plain memory: a value that is not published right is a data race.
@@ -127,7 +127,7 @@ TEST_F(SubmissionQueueStress, GivesEachValueOnceAndEachTakerRisingValues) {
 
 /// A submitter that wakes a worker for each value, and workers that sleep when they find none.
 void feed_sleeping_workers(bool asymmetric) {
-  constexpr std::uint64_t kSubmissions = kValues / 10;
+  constexpr std::uint64_t kSubmissions = kUnderThreadSanitizer ? 10'000 : 20'000;
   SubmissionQueue queue(2);
   EventCount events;
   Payloads payloads(kSubmissions);

@@ -12,28 +12,13 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "engine/std_atomics.hpp"
-
-#if defined(__SANITIZE_ADDRESS__)
-#define HOCKET_ADDRESS_SANITIZER 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define HOCKET_ADDRESS_SANITIZER 1
-#endif
-#endif
 #if defined(HOCKET_ADDRESS_SANITIZER)
 #include <sanitizer/common_interface_defs.h>
-#endif
-#if defined(__SANITIZE_THREAD__)
-#define HOCKET_THREAD_SANITIZER 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define HOCKET_THREAD_SANITIZER 1
-#endif
 #endif
 #if defined(HOCKET_THREAD_SANITIZER)
 #include <sanitizer/tsan_interface.h>
 #endif
+
 // Jumps between stacks save two system calls each, but checked builds take them for a mistake.
 #if !defined(HOCKET_ADDRESS_SANITIZER) && !defined(HOCKET_THREAD_SANITIZER) && !defined(_FORTIFY_SOURCE)
 #define HOCKET_FIBERS_JUMP 1
@@ -125,7 +110,7 @@ class Fiber {
 #if defined(HOCKET_FIBERS_JUMP)
   jmp_buf jump_{};
 #endif
-  bool entered_ = false;  ///< `context_` is used up
+  [[maybe_unused]] bool entered_ = false;  ///< `context_` is used up
   std::unique_ptr<std::byte[]> stack_;
   [[maybe_unused]] std::size_t bytes_ = 0;
 #if defined(HOCKET_THREAD_SANITIZER)

@@ -28,7 +28,27 @@
 #include <type_traits>
 #include <vector>
 
+#if defined(__SANITIZE_ADDRESS__)
+#define HOCKET_ADDRESS_SANITIZER 1
+#elif defined(__SANITIZE_THREAD__)
+#define HOCKET_THREAD_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define HOCKET_ADDRESS_SANITIZER 1
+#elif __has_feature(thread_sanitizer)
+#define HOCKET_THREAD_SANITIZER 1
+#endif
+#endif
+
 namespace hocket::testing {
+
+/// Whether this build is slow: checked by a sanitizer, or not optimized. Explorations then stop early, and leave it to
+/// other builds to cover every interleaving.
+#if defined(HOCKET_ADDRESS_SANITIZER) || defined(HOCKET_THREAD_SANITIZER) || !defined(__OPTIMIZE__)
+inline constexpr bool kExplorationsStopEarly = true;
+#else
+inline constexpr bool kExplorationsStopEarly = false;
+#endif
 
 /// What a run of the explored program consists of. Built anew for each schedule: it must be the same each time.
 class Program {
@@ -56,7 +76,8 @@ struct Exploration {
 };
 
 /// Explores at most that many schedules.
-Exploration explore(const std::function<void(Program&)>& build, std::uint64_t most_schedules = 2'000'000);
+Exploration explore(const std::function<void(Program&)>& build,
+                    std::uint64_t most_schedules = kExplorationsStopEarly ? 10'000 : 10'000'000);
 
 /// In a thread or a check of an explored program: says that the current schedule has gone wrong.
 void fail(const std::string& message);
