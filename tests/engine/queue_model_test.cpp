@@ -26,7 +26,7 @@ using Values = std::vector<std::uint64_t>;
 
 std::string text(const Values& values) {
   std::string line;
-  for (const std::uint64_t value : values) line += " " + std::to_string(value);
+  for (const std::uint64_t value : values) line.append(" ").append(std::to_string(value));
   return line;
 }
 
