@@ -10,6 +10,7 @@
 /// one of these does:
 ///
 /// - the condition is changed and checked under a common lock;
+/// - it is changed by a sequentially consistent store and checked by such a load;
 /// - the notifier calls `full_fence()` (std_atomics.hpp) between the change and the notification;
 /// - it calls `light_fence()` there, and the waiter `heavy_fence()` between `prepare` and its check
 ///   (asymmetric_fence.hpp).
@@ -60,7 +61,7 @@ class BasicEventCount {
   }
 
   /// Whether a thread has announced itself and neither cancelled nor finished its wait. One load.
-  bool has_waiters() const noexcept { return waiters_.load(std::memory_order_relaxed) != 0; }
+  bool has_waiters() const noexcept { return waiters_.load(std::memory_order_seq_cst) != 0; }
 
   /// Wakes a sleeping thread, and keeps all threads that have announced themselves from falling asleep before they
   /// check once more. One load when there is no waiter. Whether a sleeping thread was woken, whose wait then returns:
@@ -76,7 +77,7 @@ class BasicEventCount {
       noexcept(Atomics::sleep(std::declval<const Word&>(), 0, std::declval<std::optional<Deadline>>()));
 
   int notify(int most) noexcept {
-    // After the change of the condition, by the fence or lock of the caller. A waiter that this load does not count
+    // After the change of the condition, by what the caller does about it. A waiter that this load does not count
     // sees the change in its check.
     if (!has_waiters()) return 0;
     // Before the wake-up: a waiter on its way to sleep either sees the new epoch or is asleep when the wake-up
