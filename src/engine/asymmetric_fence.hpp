@@ -1,44 +1,68 @@
 // SPDX-License-Identifier: Apache-2.0
-/// A pair of memory fences of which one is nearly free. Two threads that each write something and then look at what the
-/// other writes need a full fence in between, or both may miss the other. Here the thread that does it often takes
-/// `light_fence`, which only keeps the compiler in order, and the one that does it seldom takes `heavy_fence`, which
-/// makes every running thread of the process pass a full fence (Linux: membarrier(2), private expedited).
+/// A pair of fences for two threads of which one is always in a hurry and the other hardly ever comes by: the hurried
+/// one pays nothing, the rare one pays for both, by having the kernel put a full fence on every processor that
+/// runs a thread of this process (membarrier(2)).
 ///
-/// Where the kernel has no such call, and under ThreadSanitizer, which does not understand it, both are full fences.
+///   hurried:  publish(work);   light_fence();   if (events.has_waiters()) events.notify_one();
+///   rare:     events.prepare(); heavy_fence();  if (!work_published()) events.wait(ticket);
+///
+/// Of the two threads at least one sees what the other wrote before its fence, as with two full fences.
 #pragma once
 
-#include <atomic>
+#include <linux/membarrier.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
-#if defined(__SANITIZE_THREAD__)
-#define HOCKET_FULL_FENCES 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define HOCKET_FULL_FENCES 1
-#endif
-#endif
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+
+#include "engine/std_atomics.hpp"
 
 namespace hocket::engine {
 
-/// Whether the light fence must be a full one: until `prepare_asymmetric_fences` finds that it need not. A thread that
-/// does not know yet takes the full one, which is right as well.
-extern std::atomic<bool> light_fences_are_full;
+namespace detail {
+/// Whether heavy fences are the kernel's. Turns true at most once and never false again. A light fence that reads
+/// it as false is a full one, which is right beside either kind of heavy fence; one that reads it as true comes
+/// after the registration, and `heavy_fence` never runs before that is over.
+inline std::atomic<bool> kernel_fences{false};
+}  // namespace detail
 
-/// Asks the kernel for what `heavy_fence` needs. Idempotent; before the first fence of either kind.
-void prepare_asymmetric_fences() noexcept;
-
-#ifdef HOCKET_FULL_FENCES
-/// ThreadSanitizer sees read-modify-write operations, not fences.
-extern std::atomic<unsigned> fence_line;
-inline void light_fence() noexcept { fence_line.fetch_add(1, std::memory_order_seq_cst); }
-inline void heavy_fence() noexcept { fence_line.fetch_add(1, std::memory_order_seq_cst); }
-#else
-inline void light_fence() noexcept {
-  if (light_fences_are_full.load(std::memory_order_relaxed)) [[unlikely]]
-    std::atomic_thread_fence(std::memory_order_seq_cst);
-  else
-    std::atomic_signal_fence(std::memory_order_seq_cst);
+/// Registers the process with the kernel, once; says whether the kernel does the heavy fences. Thread-safe. Call it
+/// before the first `light_fence` that shall be cheap: until then, and for good where the kernel refuses, light
+/// fences are full ones. (The order is one of cost only: fences on either side of the first call still pair.)
+inline bool prepare_asymmetric_fences() noexcept {
+  if (kUnderThreadSanitizer) return false;  // which knows nothing of the kernel's fences
+  static const bool kernel = [] {
+    const long offered = ::syscall(SYS_membarrier, MEMBARRIER_CMD_QUERY, 0, 0);
+    if (offered < 0 || (offered & MEMBARRIER_CMD_PRIVATE_EXPEDITED) == 0) return false;
+    if (::syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) != 0) return false;
+    detail::kernel_fences.store(true, std::memory_order_release);
+    return true;
+  }();
+  return kernel;
 }
-void heavy_fence() noexcept;
-#endif
+
+/// The hurried side: a load of a constant flag, and nothing for the processor where the kernel does the heavy fences.
+inline void light_fence() noexcept {
+  if (detail::kernel_fences.load(std::memory_order_relaxed)) [[likely]]
+    std::atomic_signal_fence(std::memory_order_seq_cst);  // the compiler must not move accesses across either
+  else
+    full_fence();
+}
+
+/// The rare side: a system call of a microsecond or more, which also interrupts the other processors of the process.
+inline void heavy_fence() noexcept {
+  if (!prepare_asymmetric_fences()) {
+    full_fence();
+    return;
+  }
+  if (::syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) != 0) {
+    // Only a system-call filter installed later can do this. Light fences have relied on the kernel: to go on would
+    // be to lose a wake-up now and then.
+    std::perror("hocket: the kernel withdrew membarrier, which it had granted to this process");
+    std::abort();
+  }
+}
 
 }  // namespace hocket::engine
