@@ -4,9 +4,9 @@
 namespace hocket::bench {
 
 Verdict verify(const Entry& runtime, const Workload& workload, int workers) {
+  if (!runtime.fits(workload.kind, workers)) return {.skipped = true, .wrong = {}};
   const auto contender = runtime.make({workload, Body::Stamp, workers});
-  if (!contender) return {.skipped = true, .wrong = {}};
-  const int times = workload.once ? 1 : 2;
+  const int times = workload.kind.once ? 1 : 2;
   for (int time = 0; time < times; ++time) {
     stamps.reset(workload.tasks);
     contender->run();
@@ -17,9 +17,9 @@ Verdict verify(const Entry& runtime, const Workload& workload, int workers) {
 }
 
 std::optional<double> bytes_per_task(const Entry& runtime, const Workload& workload, int workers) {
-  if (workload.form != Form::Tasks || workload.rounds != 1) return std::nullopt;
+  if (workload.kind.form != Form::Tasks || workload.rounds != 1) return std::nullopt;
+  if (!runtime.fits(workload.kind, workers)) return std::nullopt;
   const auto contender = runtime.make({workload, Body::Count, workers});
-  if (!contender) return std::nullopt;
   Gate gate(workload.tasks);
   contender->run_held(gate);
   return gate.bytes_per_task();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// A runtime that takes part, and what each benchmark program says of those in it.
+/// Runtimes that take part, and what each benchmark program says of those in it.
 #pragma once
 
 #include <memory>
@@ -36,7 +36,9 @@ class Contender {
 
 struct Entry {
   const char* name;
-  /// Null where the runtime has nothing for such a workload.
+  /// Whether the runtime has something for such a workload.
+  bool (*fits)(const Kind& kind, int workers);
+  /// For what fits.
   std::unique_ptr<Contender> (*make)(const Setting& setting);
 };
 

@@ -52,11 +52,11 @@ void measure_grain(std::string_view pattern, std::span<const Entry> runtimes, co
         std::max<std::uint64_t>(1, static_cast<std::uint64_t>(std::llround(wanted / seconds_per_iteration)));
     const double task_seconds = seconds_of(iterations);
     const double fitting = options.seconds_of_work * options.workers / task_seconds;
-    const std::size_t tasks = std::clamp<std::size_t>(static_cast<std::size_t>(fitting), 10 * width, 10'000);
+    const std::size_t tasks = std::clamp<std::size_t>(static_cast<std::size_t>(fitting), 25 * width, 10'000);
     const Workload workload = make_grain_pattern(pattern, width, tasks / width);
     for (const Entry& runtime : runtimes) {
+      if (!runtime.fits(workload.kind, options.workers)) continue;
       const auto contender = runtime.make({workload, Body::Work, options.workers});
-      if (!contender) continue;
       work_iterations = 1;
       contender->run();
       work_iterations = iterations;

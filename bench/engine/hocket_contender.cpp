@@ -36,7 +36,7 @@ class Tasks {
   /// `target`: a runtime or a graph.
   template <class Target>
   void submit(Target& target, std::size_t first, std::size_t last) const {
-    if (workload_.one_off) {
+    if (workload_.kind.one_off) {
       for (std::size_t task = first; task < last; ++task) {
         target.submit(cpu([task](Write) { execute<body>(task); }), data_[workload_.accesses(task).data[0]]);
       }
@@ -143,12 +143,12 @@ template <Body body>
 class Streaming final : public Contender {
  public:
   explicit Streaming(const Setting& setting) : world_(setting) {
-    if (setting.workload.form == Form::TwoSubmitters) submitters_.emplace();
+    if (setting.workload.kind.form == Form::TwoSubmitters) submitters_.emplace();
   }
 
   void run() override {
     const Workload& work = world_.workload;
-    switch (work.form) {
+    switch (work.kind.form) {
       case Form::ForkJoin:
         next_ = 0;
         if (fibonacci(work.argument) != expected_fibonacci(work.argument))
@@ -235,10 +235,6 @@ std::unique_ptr<Contender> hocket_streaming(const Setting& setting) {
   return make_for_body<Streaming>(setting);
 }
 
-std::unique_ptr<Contender> hocket_replay(const Setting& setting) {
-  const Workload& work = setting.workload;
-  if (work.form != Form::Tasks || work.one_off || work.once) return nullptr;
-  return make_for_body<Replay>(setting);
-}
+std::unique_ptr<Contender> hocket_replay(const Setting& setting) { return make_for_body<Replay>(setting); }
 
 }  // namespace hocket::bench

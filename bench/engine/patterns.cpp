@@ -134,31 +134,36 @@ std::size_t spawned_by_fibonacci(std::uint32_t n) {
 
 const std::vector<PatternInfo>& pattern_infos() {
   static const std::vector<PatternInfo> infos = {
-      {"independent", "20,000 tasks, each on a datum of its own"},
-      {"independent_lambda", "the same, with a lambda that is used once for each task"},
-      {"chain", "20,000 tasks on one datum"},
-      {"tree", "16,383 tasks from the root to the leaves"},
-      {"fan", "20,000 tasks: one forks 99, the next one joins them"},
-      {"wavefront", "1,000 x 1,000 tasks that follow their left and upper neighbours"},
-      {"layered", "100,000 tasks in layers of 1,000, each after 4 of the layer before"},
-      {"data1", "20,000 tasks, each on 1 of 1,024 data"},
-      {"data2", "20,000 tasks, each on 2 of 1,024 data"},
-      {"data3", "20,000 tasks, each on 3 of 1,024 data"},
-      {"cholesky", "11,480 tasks of a factorisation of 40 x 40 tiles"},
-      {"fibonacci", "21,890 tasks that submit tasks and wait for them"},
-      {"submit2", "2 x 10,000 independent tasks, submitted by two threads at once"},
-      {"one_task", "one task from its submission to its result, 1,000 times"},
-      {"cold", "200,000 independent tasks, the first that a process submits"},
+      {"independent", {}, "20,000 tasks, each on a datum of its own"},
+      {"independent_lambda", {.one_off = true}, "the same, with a lambda that is used once for each task"},
+      {"chain", {}, "20,000 tasks on one datum"},
+      {"tree", {}, "16,383 tasks from the root to the leaves"},
+      {"fan", {}, "20,000 tasks: one forks 99, the next one joins them"},
+      {"wavefront", {}, "1,000 x 1,000 tasks that follow their left and upper neighbours"},
+      {"layered", {}, "100,000 tasks in layers of 1,000, each after 4 of the layer before"},
+      {"data1", {}, "20,000 tasks, each on 1 of 1,024 data"},
+      {"data2", {}, "20,000 tasks, each on 2 of 1,024 data"},
+      {"data3", {}, "20,000 tasks, each on 3 of 1,024 data"},
+      {"cholesky", {}, "11,480 tasks of a factorisation of 40 x 40 tiles"},
+      {"fibonacci", {.form = Form::ForkJoin}, "21,890 tasks that submit tasks and wait for them"},
+      {"submit2",
+       {.form = Form::TwoSubmitters},
+       "2 x 10,000 independent tasks, submitted by two threads at once"},
+      {"one_task", {}, "one task from its submission to its result, 1,000 times"},
+      {"cold", {.once = true}, "200,000 independent tasks, the first that a process submits"},
   };
   return infos;
 }
 
 Workload make_pattern(std::string_view name, const Sizes& sizes) {
+  const auto info = std::find_if(pattern_infos().begin(), pattern_infos().end(),
+                                 [&](const PatternInfo& pattern) { return pattern.name == name; });
+  if (info == pattern_infos().end()) throw std::invalid_argument("there is no pattern " + std::string(name));
   Workload work;
   work.name = name;
+  work.kind = info->kind;
   if (name == "independent" || name == "independent_lambda") {
     independent(work, scaled(20000, sizes));
-    work.one_off = name == "independent_lambda";
   } else if (name == "chain") {
     chain(work, scaled(20000, sizes));
   } else if (name == "tree") {
@@ -176,29 +181,26 @@ Workload make_pattern(std::string_view name, const Sizes& sizes) {
   } else if (name == "cholesky") {
     cholesky(work, scaled_side(40, sizes, 3));
   } else if (name == "fibonacci") {
-    work.form = Form::ForkJoin;
     work.argument = 20;
     while (work.argument > 2 && spawned_by_fibonacci(work.argument) > 21890 / sizes.divisor) --work.argument;
     work.tasks = spawned_by_fibonacci(work.argument);
     return work;
   } else if (name == "submit2") {
     independent(work, 2 * scaled(10000, sizes));
-    work.form = Form::TwoSubmitters;
   } else if (name == "one_task") {
     independent(work, 1);
     work.rounds = scaled(1000, sizes);
   } else if (name == "cold") {
     independent(work, scaled(200000, sizes));
-    work.once = true;
   } else {
-    throw std::invalid_argument("there is no pattern " + std::string(name));
+    throw std::logic_error("nothing makes the pattern " + std::string(name));
   }
   work.find_edges();
   return work;
 }
 
 const std::vector<std::string_view>& grain_patterns() {
-  static const std::vector<std::string_view> names = {"stencil", "fft", "tree", "nearest", "random"};
+  static const std::vector<std::string_view> names = {"stencil", {}, "fft", "tree", "nearest", "random"};
   return names;
 }
 

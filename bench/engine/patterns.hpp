@@ -17,11 +17,13 @@ struct Sizes {
   std::size_t wavefront = 1000;  ///< Tasks along each side, before the divisor.
 };
 
-/// What each pattern measures beyond an empty task; the order is that of the tables.
+/// A pattern before it is made. The numbers are those of the usual sizes.
 struct PatternInfo {
   std::string_view name;
+  Kind kind;
   std::string_view what;
 };
+/// In the order of the tables.
 const std::vector<PatternInfo>& pattern_infos();
 
 /// The workload, edges included. Throws `std::invalid_argument` for an unknown name.

@@ -97,7 +97,7 @@ class Programs:
         return [runtime for runtime in PROGRAMS[name][1] if runtime in self.options.runtimes]
 
     def run(self, name, workers, *arguments):
-        """What the program prints; it keeps to as many processors as it has workers, or one more for what submits."""
+        """What the program prints."""
         command = [self.path(name), f"--workers={workers}", f"--wavefront={self.options.wavefront}", *arguments]
         if self.options.quick:
             command.append("--quick")
@@ -202,20 +202,21 @@ def measure_grain(programs, samples, pattern, workers):
 
 
 def smallest_task(points, rounds, wanted):
-    """The size in ns from which on the efficiency is `wanted`, between sizes on a logarithmic scale; None where the
-    largest does not reach it. `points` holds the sizes of one round after those of another."""
+    """The least size in ns whose efficiency is `wanted`, between sizes on a logarithmic scale, and whether it may be
+    less still since the smallest one measured is enough; None for what no size reaches. `points` holds the sizes of
+    one round after those of another."""
     sizes = len(points) // rounds
     curve = []
     for i in range(sizes):
         same = points[i::sizes]
         curve.append((measure.median([size for size, _ in same]), measure.median([value for _, value in same])))
-    if curve[-1][1] < wanted:
-        return None
-    for (small, low), (large, high) in reversed(list(zip(curve, curve[1:]))):
-        if low < wanted <= high:
+    if curve[0][1] >= wanted:
+        return curve[0][0], True
+    for (small, low), (large, high) in zip(curve, curve[1:]):
+        if high >= wanted:
             part = (wanted - low) / (high - low)
-            return math.exp(math.log(small) + part * (math.log(large) - math.log(small)))
-    return curve[0][0]
+            return math.exp(math.log(small) + part * (math.log(large) - math.log(small))), False
+    return None, False
 
 
 def text_of(value, digits=None):
@@ -256,19 +257,19 @@ def print_tables(results, patterns, chosen):
 
 def grain_rows(samples, rounds):
     return [{"pattern": pattern, "runtime": runtime, "workers": workers, "efficiency": wanted,
-             "task_ns": None if size is None else round(size, 1)}
+             "task_ns": None if size is None else round(size, 1), "at_most": at_most}
             for (pattern, workers), by_runtime in samples.items() for runtime, points in by_runtime.items()
-            for wanted in EFFICIENCIES for size in [smallest_task(points, rounds, wanted)]]
+            for wanted in EFFICIENCIES for size, at_most in [smallest_task(points, rounds, wanted)]]
 
 
 def print_grain(rows, chosen):
     runtimes = [runtime for runtime in RUNTIMES if any(row["runtime"] == runtime for row in rows)]
     for wanted in EFFICIENCIES:
-        found = {(row["pattern"], row["workers"], row["runtime"]): row["task_ns"] for row in rows
-                 if row["efficiency"] == wanted}
+        found = {(row["pattern"], row["workers"], row["runtime"]): ("<" if row["at_most"] else "") + text_of(row["task_ns"])
+                 for row in rows if row["efficiency"] == wanted}
         keys = [(p, w) for p in chosen.patterns if p in GRAIN_PATTERNS for w in chosen.workers]
         print_table(f"smallest task at {wanted:.0%} efficiency, ns (-: more than the largest measured)", runtimes,
-                    [(p, w, [text_of(found.get((p, w, r))) for r in runtimes]) for p, w in keys])
+                    [(p, w, [found.get((p, w, r), "-") for r in runtimes]) for p, w in keys])
 
 
 def main():

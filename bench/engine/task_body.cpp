@@ -33,7 +33,7 @@ std::string Stamps::check(const Workload& workload, std::size_t times) const {
       return "task " + std::to_string(task) + " ran " + std::to_string(stamps_[task].runs) + " times, not " +
              std::to_string(times);
   }
-  if (workload.form == Form::ForkJoin) return {};
+  if (workload.kind.form == Form::ForkJoin) return {};
   for (std::size_t task = 0; task < size_; ++task) {
     for (const std::uint32_t successor : workload.successors(task)) {
       if (stamps_[successor].begin < stamps_[task].end)

@@ -77,7 +77,7 @@ template <Body body>
 class FlowGraph final : public Contender {
  public:
   explicit FlowGraph(const Setting& setting) : workload_(setting.workload), workers_(setting.workers) {
-    if (workload_.form == Form::TwoSubmitters) submitters_.emplace();
+    if (workload_.kind.form == Form::TwoSubmitters) submitters_.emplace();
   }
 
   void run() override {
@@ -138,12 +138,13 @@ template <Body body>
 class TaskGroup final : public Contender {
  public:
   explicit TaskGroup(const Setting& setting) : workload_(setting.workload), workers_(setting.workers) {
-    if (workload_.form == Form::TwoSubmitters) submitters_.emplace();
-    if (workload_.form != Form::ForkJoin) waiting_ = std::vector<std::atomic<std::uint32_t>>(workload_.tasks);
+    if (workload_.kind.form == Form::TwoSubmitters) submitters_.emplace();
+    if (workload_.kind.form != Form::ForkJoin)
+      waiting_ = std::vector<std::atomic<std::uint32_t>>(workload_.tasks);
   }
 
   void run() override {
-    switch (workload_.form) {
+    switch (workload_.kind.form) {
       case Form::ForkJoin:
         next_ = 0;
         if (fibonacci(workload_.argument) != expected_fibonacci(workload_.argument))
@@ -231,13 +232,10 @@ class TaskGroup final : public Contender {
 }  // namespace
 
 std::unique_ptr<Contender> tbb_flow_graph(const Setting& setting) {
-  if (setting.workload.form == Form::ForkJoin) return nullptr;
   return make_for_body<FlowGraph>(setting);
 }
 
 std::unique_ptr<Contender> tbb_flow_graph_replay(const Setting& setting) {
-  const Workload& work = setting.workload;
-  if (work.form != Form::Tasks || work.one_off || work.once) return nullptr;
   return make_for_body<FlowGraphReplay>(setting);
 }
 

@@ -19,12 +19,20 @@ enum class Form : std::uint8_t {
   ForkJoin,       ///< Tasks submit tasks and wait for them: the Fibonacci number of `argument`.
 };
 
+/// What a runtime must be able to do for a workload.
+struct Kind {
+  Form form = Form::Tasks;
+  bool one_off = false;  ///< Tasks are lambdas used once, where a runtime tells these from prepared ones.
+  bool once = false;     ///< Is about the first time: nothing goes before what is measured.
+
+  /// A graph can be built once for it and run again.
+  bool repeats() const noexcept { return form == Form::Tasks && !one_off && !once; }
+};
+
 struct Workload {
   std::string name;
-  Form form = Form::Tasks;
-  bool one_off = false;    ///< Tasks are lambdas used once, where a runtime tells these from prepared ones.
-  bool once = false;       ///< Is about the first time: nothing goes before what is measured.
-  std::size_t rounds = 1;  ///< All tasks, then a wait, so many times; `ForkJoin` knows one round only.
+  Kind kind;
+  std::size_t rounds = 1;      ///< All tasks, then a wait, so many times; `ForkJoin` knows one round only.
   std::uint32_t argument = 0;  ///< Of `ForkJoin`.
   std::size_t tasks = 0;       ///< In one round.
   std::size_t data = 0;        ///< Number of data.

@@ -19,7 +19,7 @@ class OpenMp final : public Contender {
   void run() override {
 #pragma omp parallel num_threads(workers_)
     {
-      if (workload_.form == Form::TwoSubmitters) {
+      if (workload_.kind.form == Form::TwoSubmitters) {
 #pragma omp for schedule(static, 1) nowait
         for (std::size_t which = 0; which < 2; ++which) {
           const std::size_t half = workload_.tasks / 2;
@@ -49,7 +49,7 @@ class OpenMp final : public Contender {
 
  private:
   void run_in_team() {
-    if (workload_.form == Form::ForkJoin) {
+    if (workload_.kind.form == Form::ForkJoin) {
       next_ = 0;
       if (fibonacci(workload_.argument) != expected_fibonacci(workload_.argument))
         throw std::runtime_error("OpenMP: the Fibonacci number is wrong");
@@ -128,15 +128,15 @@ class OpenMp final : public Contender {
   std::atomic<std::size_t> next_{0};  // stamps of tasks without numbers
 };
 
-std::unique_ptr<Contender> openmp(const Setting& setting) {
-  if (setting.workload.form == Form::TwoSubmitters && setting.workers < 2) return nullptr;
-  return make_for_body<OpenMp>(setting);
-}
+std::unique_ptr<Contender> openmp(const Setting& setting) { return make_for_body<OpenMp>(setting); }
+
+// Two threads submit only where the team has two.
+bool fits(const Kind& kind, int workers) { return kind.form != Form::TwoSubmitters || workers > 1; }
 
 }  // namespace
 
 std::span<const Entry> runtimes() {
-  static constexpr std::array<Entry, 1> kRuntimes{{{HOCKET_OPENMP_RUNTIME, openmp}}};
+  static constexpr std::array<Entry, 1> kRuntimes{{{HOCKET_OPENMP_RUNTIME, fits, openmp}}};
   return kRuntimes;
 }
 

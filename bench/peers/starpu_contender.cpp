@@ -67,7 +67,7 @@ class StarPu final : public Contender {
   explicit StarPu(const Setting& setting)
       : workload_(setting.workload), workers_(setting.workers), memory_(setting.workload.data) {
     Session::with(workers_);
-    if (workload_.form == Form::TwoSubmitters) submitters_.emplace();
+    if (workload_.kind.form == Form::TwoSubmitters) submitters_.emplace();
     handles_.resize(memory_.size());
     for (std::size_t i = 0; i < memory_.size(); ++i) {
       starpu_variable_data_register(&handles_[i], STARPU_MAIN_RAM, reinterpret_cast<uintptr_t>(&memory_[i]),
@@ -142,16 +142,15 @@ class StarPu final : public Contender {
   std::vector<std::uint32_t> numbers_;
 };
 
+std::unique_ptr<Contender> starpu(const Setting& setting) { return make_for_body<StarPu>(setting); }
+
 // Tasks of StarPU must not wait for tasks.
-std::unique_ptr<Contender> starpu(const Setting& setting) {
-  if (setting.workload.form == Form::ForkJoin) return nullptr;
-  return make_for_body<StarPu>(setting);
-}
+bool fits(const Kind& kind, int /*workers*/) { return kind.form != Form::ForkJoin; }
 
 }  // namespace
 
 std::span<const Entry> runtimes() {
-  static constexpr std::array<Entry, 1> kRuntimes{{{"starpu", starpu}}};
+  static constexpr std::array<Entry, 1> kRuntimes{{{"starpu", fits, starpu}}};
   return kRuntimes;
 }
 
