@@ -49,7 +49,8 @@ def options():
     parser.add_argument("--patterns", type=words, default=PATTERNS + GRAIN_PATTERNS,
                         help=f"default: {','.join(PATTERNS + GRAIN_PATTERNS)}")
     parser.add_argument("--runtimes", type=words, default=RUNTIMES, help=f"default: {','.join(RUNTIMES)}")
-    parser.add_argument("--workers", type=numbers, default=[1, 2], help="default: 1,2")
+    parser.add_argument("--workers", type=numbers, default=[1, 2][:len(os.sched_getaffinity(0))],
+                        help="default: 1,2, on one processor 1")
     parser.add_argument("--wavefront", type=int, default=1000, help="tasks along each side (default: 1000)")
     parser.add_argument("--no-build", action="store_true", help="takes the programs as they are")
     parser.add_argument("--no-memory", action="store_true", help="does not measure bytes for each task")
