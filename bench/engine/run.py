@@ -97,13 +97,16 @@ class Programs:
     def runtimes(self, name):
         return [runtime for runtime in PROGRAMS[name][1] if runtime in self.options.runtimes]
 
-    def run(self, name, workers, *arguments):
+    def run(self, name, workers, *arguments, limit_s=1200):
         """What the program prints."""
         command = [self.path(name), f"--workers={workers}", f"--wavefront={self.options.wavefront}", *arguments]
         if self.options.quick:
             command.append("--quick")
-        done = subprocess.run(command, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                              timeout=1200)
+        try:
+            done = subprocess.run(command, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                  text=True, timeout=limit_s)
+        except subprocess.TimeoutExpired:
+            sys.exit(f"{' '.join(command)}\nhas not ended after {limit_s} s")
         if done.returncode != 0:
             sys.exit(f"{' '.join(command)}\nended with status {done.returncode}\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
         return done.stdout
@@ -240,7 +243,7 @@ def print_table(title, columns, rows):
         print("  ".join([line[0].ljust(widths[0])] + [c.rjust(w) for c, w in zip(line[1:], widths[1:])]), flush=True)
 
 
-def print_tables(results, patterns, chosen):
+def print_times(results, patterns, chosen):
     rows = [(pattern, workers) for pattern in patterns for workers in chosen.workers]
     runtimes = [runtime for runtime in RUNTIMES if any((p, w, runtime) in results.cpu for p, w in rows)]
 
@@ -252,8 +255,13 @@ def print_tables(results, patterns, chosen):
     print_table("ratios of CPU time (below 1: Hocket takes less)", [f"{a} / {b}" for a, b in ratios],
                 [(p, w, [text_of(results.ratio(p, w, a, b), 2) for a, b in ratios]) for p, w in rows])
     table("wall time, ns per task (median)", lambda key: text_of(results.wall_ns(key)))
-    table("bytes per task in flight (-: the runtime has few in flight, or the pattern none)",
-          lambda key: text_of(results.bytes.get(key)))
+
+
+def print_memory(results, patterns, chosen):
+    rows = [(pattern, workers) for pattern in patterns for workers in chosen.workers]
+    runtimes = [runtime for runtime in RUNTIMES if any((p, w, runtime) in results.bytes for p, w in rows)]
+    print_table("bytes per task in flight (-: the runtime has few in flight, or the pattern none)", runtimes,
+                [(p, w, [text_of(results.bytes.get((p, w, r))) for r in runtimes]) for p, w in rows])
 
 
 def grain_rows(samples, rounds):
@@ -296,15 +304,14 @@ def main():
         for pattern in grains:
             for workers in chosen.workers:
                 measure_grain(programs, samples.setdefault((pattern, workers), {}), pattern, workers)
+    print_times(results, patterns, chosen)
+    metg = grain_rows(samples, chosen.rounds)
+    print_grain(metg, chosen)
     if not chosen.no_memory:
-        print("memory", flush=True)
         for pattern in patterns:
             for workers in chosen.workers:
                 measure_memory(programs, results, pattern, workers, runtimes_of(pattern, workers))
-
-    print_tables(results, patterns, chosen)
-    metg = grain_rows(samples, chosen.rounds)
-    print_grain(metg, chosen)
+        print_memory(results, patterns, chosen)
     measure.write_json(chosen.json, results.rows(), **({"metg": metg} if metg else {}))
     bars = [(f"{pattern}, {workers}", [(f"{a} / {b}", ratio) for a, b in RATIOS
                                        for ratio in [results.ratio(pattern, workers, a, b)] if ratio])
