@@ -38,6 +38,10 @@ ccache|command:ccache|tests|wanted|ccache
 libgtest-dev|module:gtest|tests|needed|GoogleTest
 libbenchmark-dev|module:benchmark|tests|needed|Google Benchmark
 clang-format|command:clang-format|tests|wanted|clang-format 14
+python3|command:python3|tests|wanted|Python, which runs the benchmarks in turns
+libstarpu-dev|module:starpu-1.3|tests|wanted|StarPU, which benchmarks compare with
+clang-14|command:clang++-14|tests|wanted|clang, whose OpenMP benchmarks compare with
+libomp5-14|file:/usr/lib/*/libomp.so.5|tests|wanted|the OpenMP library of clang
 '
 
 # Is the package, or what it would bring, there?

@@ -251,8 +251,8 @@ const std::set<std::string> kForeignWords = {"CMAKE_PREFIX_PATH", "PREFIX", "lib
 
 TEST_F(Documents, NameFilesAndIdentifiersThatExist) {
   std::set<std::string> known = kForeignWords;
-  const std::set<std::string> kinds = {".hpp", ".cpp", ".in", ".sh", ".txt", ".cmake", ".json"};
-  for (const char* top : {"include", "src", "backends", "kernels", "examples", "tests", "cmake"}) {
+  const std::set<std::string> kinds = {".hpp", ".cpp", ".in", ".sh", ".txt", ".cmake", ".json", ".py"};
+  for (const char* top : {"include", "src", "backends", "kernels", "examples", "tests", "bench", "cmake"}) {
     for (const auto& entry : fs::recursive_directory_iterator(source_root() / top)) {
       if (!entry.is_regular_file() || !kinds.count(entry.path().extension().string())) continue;
       known.merge(words_of(read_text(entry.path())));
