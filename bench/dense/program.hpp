@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <exception>
 #include <limits>
@@ -40,7 +41,8 @@ struct Operands {
   }
   /// Relative to what rounding explains; above 1 the result is wrong. NaN is wrong, too.
   double residual() const {
-    const double limit = static_cast<double>(a.n()) * static_cast<double>(std::numeric_limits<T>::epsilon());
+    const double limit =
+        4 * std::sqrt(static_cast<double>(a.n())) * static_cast<double>(std::numeric_limits<T>::epsilon());
     return (b != nullptr ? product_residual(a, *b, c) : factor_residual(a, c)) / limit;
   }
 
@@ -83,7 +85,8 @@ void measure(const Options& options) {
   for (std::size_t i = 0; i < seconds.size(); ++i)
     std::printf("%s%.3f", i == 0 ? "" : ", ", flops(options) / seconds[i] * 1e-9);
   std::printf("]}\n");
-  if (!(residual <= 1.0)) throw std::runtime_error("the result is wrong: residual / (n epsilon) is above 1");
+  if (!(residual <= 1.0))
+    throw std::runtime_error("the result is wrong: its residual is above what rounding explains");
 }
 
 template <class Session, template <class> class Solver>
