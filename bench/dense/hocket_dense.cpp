@@ -72,9 +72,9 @@ class Solver {
       hk::jobs::cholesky::submit_cholesky<T>(to, c_);
       return;
     }
-    for_each_product_task(c_.count(0), [&](std::size_t i, std::size_t j, std::size_t k) {
-      to.submit(hk::kernels::gemm<T>(), hk::kernels::Transpose::No, hk::kernels::Transpose::No, T{1},
-                (*a_)(i, k), (*b_)(k, j), k == 0 ? T{0} : T{1}, c_(i, j));
+    for_each_product_task(c_.count(0), [&](std::size_t i, std::size_t j, std::size_t k, int urgency) {
+      to.submit({.priority = urgency}, hk::kernels::gemm<T>(), hk::kernels::Transpose::No,
+                hk::kernels::Transpose::No, T{1}, (*a_)(i, k), (*b_)(k, j), k == 0 ? T{0} : T{1}, c_(i, j));
     });
   }
 

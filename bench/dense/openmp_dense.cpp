@@ -71,12 +71,14 @@ template <class T>
 void multiply(const Matrix<T>& a_matrix, const Matrix<T>& b_matrix, const Matrix<T>& c_matrix) {
   const int n = static_cast<int>(c_matrix.tile());
   const int ld = static_cast<int>(c_matrix.stride());
-  for_each_product_task(c_matrix.count(), [&](std::size_t i, std::size_t j, std::size_t k) {
+  for_each_product_task(c_matrix.count(), [&](std::size_t i, std::size_t j, std::size_t k, int urgency) {
     const T* const a = a_matrix.at(i, k);
     const T* const b = b_matrix.at(k, j);
     T* const c = c_matrix.at(i, j);
     const T beta = k == 0 ? T{0} : T{1};
-#pragma omp task depend(in : a[0], b[0]) depend(inout : c[0]) firstprivate(a, b, c, n, ld, beta)
+#pragma omp task depend(in                         \
+                        : a[0], b[0]) depend(inout \
+                                             : c[0]) priority(urgency) firstprivate(a, b, c, n, ld, beta)
     gemm(n, CblasNoTrans, T{1}, a, ld, b, ld, beta, c, ld);
   });
 }

@@ -197,10 +197,11 @@ class Solver {
       CholeskyTasks<T> tasks(c_);
       for_each_cholesky_task(count_, tasks);
     } else {
-      for_each_product_task(count_, [this](std::size_t i, std::size_t j, std::size_t k) {
+      for_each_product_task(count_, [this](std::size_t i, std::size_t j, std::size_t k, int urgency) {
         const int first = k == 0 ? 1 : 0;
-        check(starpu_task_insert(&kernels<T>().product.codelet, STARPU_VALUE, &first, sizeof(first), STARPU_R,
-                                 a_->at(i, k), STARPU_R, b_->at(k, j), STARPU_RW, c_.at(i, j), 0),
+        check(starpu_task_insert(&kernels<T>().product.codelet, STARPU_PRIORITY, urgency, STARPU_VALUE,
+                                 &first, sizeof(first), STARPU_R, a_->at(i, k), STARPU_R, b_->at(k, j),
+                                 STARPU_RW, c_.at(i, j), 0),
               "starpu_task_insert");
       });
     }
