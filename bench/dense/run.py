@@ -3,8 +3,8 @@
 """Tiled GEMM and Cholesky factorisation on Hocket, StarPU, OpenMP tasks and OpenBLAS's own threads.
 
 Every run is a process of its own that keeps to as many processors as it has workers; runtimes take turns in every
-round. All call the same OpenBLAS routines on one thread in a task, on tiles that are dense by themselves (OpenBLAS:
-the whole matrix). A sample is the median of the repetitions of one process. The peak is the best that one thread
+round. Tasks call OpenBLAS on one thread, on tiles that are dense by themselves (OpenBLAS: the whole matrix). hocket and
+hocket_replay use the bundled codelets; hocket_same_kernels calls the very routines that the peers call. A sample is the median of the repetitions of one process. The peak is the best that one thread
 reaches in a product of cache-friendly size, times the workers."""
 
 import json
@@ -18,6 +18,7 @@ import measure  # noqa: E402
 RUNTIMES = {  # name: (program, mode)
     "hocket": ("hocket", "streaming"),
     "hocket_replay": ("hocket", "replay"),
+    "hocket_same_kernels": ("hocket", "same_kernels"),
     "starpu_dmdas": ("starpu", "dmdas"),
     "starpu_lws": ("starpu", "lws"),
     "openmp": ("openmp", ""),
