@@ -38,6 +38,7 @@ ccache|command:ccache|tests|wanted|ccache
 libgtest-dev|module:gtest|tests|needed|GoogleTest
 libbenchmark-dev|module:benchmark|tests|needed|Google Benchmark
 clang-format|command:clang-format|tests|wanted|clang-format 14
+libstarpu-dev|module:starpu-1.3|tests|wanted|StarPU, which benchmarks compare with
 '
 
 # Is the package, or what it would bring, there?
