@@ -6,6 +6,7 @@
 #include "dpu_support.hpp"
 #include "opencl_support.hpp"
 #include "shapes.hpp"
+#include "triangular.hpp"
 
 namespace hocket::kernels {
 
@@ -25,7 +26,7 @@ void check_shape(const Shape& a) {
 template <class T>
 void potrf_cpu(View<T, 2> a) {
   check_shape(shape_of(a));
-  const int info = blas::potrf_lower(blas::rows(a), a.data(), blas::leading(a));
+  const int info = factor_lower(blas::rows(a), a.data(), blas::leading(a));
   if (info > 0) throw NotPositiveDefinite(static_cast<std::size_t>(info) - 1);
   // OpenBLAS takes NaN for a pivot.
   for (std::size_t j = 0; j < a.extent(0); ++j) {

@@ -5,6 +5,7 @@
 #include "dpu_support.hpp"
 #include "opencl_support.hpp"
 #include "shapes.hpp"
+#include "triangular.hpp"
 
 namespace hocket::kernels {
 namespace {
@@ -24,6 +25,11 @@ void check_shapes(Solve form, const Shape& l, const Shape& b) {
 template <class T>
 void trsm_cpu(Solve form, View<const T, 2> l, View<T, 2> b) {
   check_shapes(form, shape_of(l), shape_of(b));
+  if (form == Solve::RightTransposed) {
+    solve_right_transposed(blas::rows(b), blas::columns(b), l.data(), blas::leading(l), b.data(),
+                           blas::leading(b));
+    return;
+  }
   blas::trsm_lower(is_left(form) ? CblasLeft : CblasRight, is_transposed(form) ? CblasTrans : CblasNoTrans,
                    blas::rows(b), blas::columns(b), l.data(), blas::leading(l), b.data(), blas::leading(b));
 }

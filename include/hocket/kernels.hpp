@@ -118,6 +118,10 @@ const Codelet<void(T alpha, View<const T, 2> a, View<const T> x, T beta, View<T>
 
 /// C := alpha op(A) op(B) + beta C; op(A) is m x k, op(B) is k x n, C is m x n. 2 m n k flops. A PIM device
 /// keeps A and B whole in every bank.
+///
+/// A product of tiles runs on the CPU at the speed of OpenBLAS from tiles of 1024 on; it loses a tenth with tiles of
+/// 256, since every task packs its operands. Submitted so that neighbours share A(i, k), with k in descending
+/// priority, it is some percent faster than one C(i, j) after the other.
 template <Real T>
 const Codelet<void(Transpose transpose_a, Transpose transpose_b, T alpha, View<const T, 2> a,
                    View<const T, 2> b, T beta, View<T, 2> c)>&

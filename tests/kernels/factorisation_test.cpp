@@ -75,13 +75,14 @@ TEST_P(Factorisation, PotrfReplacesTheLowerTriangleByTheFactor) {
 TEST_P(Factorisation, PotrfReportsTheColumnWhereAMatrixIsNotPositiveDefinite) {
   for_each_type([&](auto zero) {
     using T = decltype(zero);
-    for (const std::size_t column : {0, 5, 32}) {
-      HostMatrix<T> a = positive_definite<T>(33, 1);
+    constexpr std::size_t kOrder = 140;  // factored in parts
+    for (const std::size_t column : {0, 5, 32, 100, 139}) {
+      HostMatrix<T> a = positive_definite<T>(kOrder, 1);
       a(column, column) = T(-1);
       if (is("opencl")) {
         run(kernels::potrf<T>(), a);
         std::size_t first = 0;
-        while (first < 33 && !std::isnan(a(first, first))) ++first;
+        while (first < kOrder && !std::isnan(a(first, first))) ++first;
         EXPECT_EQ(first, column) << "the first NaN on the diagonal";
       } else {
         std::optional<std::size_t> reported;
