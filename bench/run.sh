@@ -9,14 +9,17 @@ suite=${1:-}
 [ $# -gt 0 ] && shift
 
 case $suite in
-  engine)
+  engine | dense | accelerator | idle)
     exec python3 "$bench/$suite/run.py" "$@"
     ;;
   '' | help | --help)
     cat <<'TEXT'
 bash bench/run.sh SUITE [options...]; with --help, what the options of a suite are
 
-  engine    what a task costs beside its work: Hocket and other runtimes in turns
+  engine       what a task costs beside its work: Hocket and other runtimes in turns
+  dense        tiled Cholesky and GEMM: Hocket, other runtimes and OpenBLAS in turns
+  accelerator  what a task costs on OpenCL and emulated PIM, beside the bare calls
+  idle         what an idle runtime uses, how fast it wakes, how it bears 10 million tasks
 TEXT
     ;;
   *)

@@ -21,12 +21,12 @@
 
 namespace hocket::engine {
 
-namespace detail {
+namespace fences {
 /// Whether heavy fences are the kernel's. Turns true at most once and never false again. A light fence that reads
 /// it as false is a full one, which is right beside either kind of heavy fence; one that reads it as true comes
 /// after the registration, and `heavy_fence` never runs before that is over.
 inline std::atomic<bool> kernel_fences{false};
-}  // namespace detail
+}  // namespace fences
 
 /// Registers the process with the kernel, once; says whether the kernel does the heavy fences. Thread-safe. Call it
 /// before the first `light_fence` that shall be cheap: until then, and for good where the kernel refuses, light
@@ -37,7 +37,7 @@ inline bool prepare_asymmetric_fences() noexcept {
     const long offered = ::syscall(SYS_membarrier, MEMBARRIER_CMD_QUERY, 0, 0);
     if (offered < 0 || (offered & MEMBARRIER_CMD_PRIVATE_EXPEDITED) == 0) return false;
     if (::syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) != 0) return false;
-    detail::kernel_fences.store(true, std::memory_order_release);
+    fences::kernel_fences.store(true, std::memory_order_release);
     return true;
   }();
   return kernel;
@@ -45,7 +45,7 @@ inline bool prepare_asymmetric_fences() noexcept {
 
 /// The hurried side: a load of a constant flag, and nothing for the processor where the kernel does the heavy fences.
 inline void light_fence() noexcept {
-  if (detail::kernel_fences.load(std::memory_order_relaxed)) [[likely]]
+  if (fences::kernel_fences.load(std::memory_order_relaxed)) [[likely]]
     std::atomic_signal_fence(std::memory_order_seq_cst);  // the compiler must not move accesses across either
   else
     full_fence();
