@@ -176,8 +176,10 @@ void CpuWorkers::alert(ThreadContext& here) {
   if (vacant_.load(std::memory_order_relaxed) == 0) return;
   if (guard == Guard::None && !sleepers_.has_waiters()) return;
   if (guard == Guard::Asleep || here.slot != nullptr) {
+    constexpr std::uint32_t kLooks = 16;  // the clock costs some ten nanoseconds
+    if (++here.pushes % kLooks != 0) return;
     const std::uint64_t now = ticks();
-    const bool slow = now - std::exchange(here.last_push, now) > kSlowPushTicks;
+    const bool slow = now - std::exchange(here.last_push, now) > kLooks * kSlowPushTicks;
     if (!slow) return;  // who makes tasks so fast is best left alone; the guard looks again soon
   }
   if (guard == Guard::Asleep)
@@ -244,13 +246,15 @@ std::uint64_t CpuWorkers::nanoseconds() const noexcept {
                                         .count());
 }
 
-/// `progress` counts what has gone into and out of the queue, or what its owner has run.
+/// `progress` counts what has gone into and out of the queue, or what its owner has run. At first sight the answer is no:
+/// whether the queue moves takes a moment to see, and at the start of a burst of submissions it does.
 bool CpuWorkers::worth_taking(Sight& sight, std::int64_t progress) const noexcept {
   const std::uint64_t now = nanoseconds();
   const std::uint64_t elapsed = now - sight.nanoseconds;
-  if (elapsed < kLeastSightNanoseconds) return sight.worth_taking;
+  const bool first = sight.nanoseconds == 0;
+  if (!first && elapsed < kLeastSightNanoseconds) return sight.worth_taking;
   sight.worth_taking =
-      (progress - sight.progress) * kTinyTaskNanoseconds < static_cast<std::int64_t>(elapsed);
+      !first && (progress - sight.progress) * kTinyTaskNanoseconds < static_cast<std::int64_t>(elapsed);
   sight.progress = progress;
   sight.nanoseconds = now;
   return sight.worth_taking;
@@ -630,8 +634,11 @@ void CpuWorkers::idle(ThreadContext& here) {
   const bool unguarded = guard == Guard::None || guard == Guard::Coming;
   if (called() || (vacant && unguarded && sees_fast_work(here, false)))
     sleepers_.cancel();
-  else
+  else {
     sleepers_.wait(ticket);
+    here.slot_sights.clear();  // of other times
+    here.queue_sights.clear();
+  }
   // Whoever has been called to stand guard looks for work first.
   Guard coming = Guard::Coming;
   guard_.compare_exchange_strong(coming, Guard::None, std::memory_order_seq_cst);
