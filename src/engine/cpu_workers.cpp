@@ -24,7 +24,7 @@ namespace {
 
 /// Tasks that their owner ends faster than this are left to it: taking one moves some cache lines between cores, which
 /// costs about as much (142 to 475 ns for each round trip on the machines measured).
-constexpr std::int64_t kTinyTaskNanoseconds = 300;
+constexpr std::int64_t kTinyTaskNanoseconds = 400;
 /// A judgement on how fast a queue moves needs that much time between two looks.
 constexpr std::uint64_t kLeastSightNanoseconds = 1000;
 /// How often the guard looks around, about a microsecond apart, before it sleeps.
@@ -173,13 +173,21 @@ void CpuWorkers::alert(ThreadContext& here) {
   light_fence();  // pairs with the heavy one of a thread about to sleep: it sees the task, or this sees the thread
   const Guard guard = guard_.load(std::memory_order_relaxed);
   if (guard == Guard::Awake || guard == Guard::Coming) return;
-  if (vacant_.load(std::memory_order_relaxed) == 0) return;
+  if (vacant_.load(std::memory_order_relaxed) == 0) {
+    // Whoever vacates a slot next is to look around. What an occupant queues it finds itself.
+    if (here.slot != nullptr || skipped_.load(std::memory_order_relaxed)) return;
+    skipped_.store(true, std::memory_order_seq_cst);
+    if (vacant_.load(std::memory_order_seq_cst) == 0) return;
+  }
   if (guard == Guard::None && !sleepers_.has_waiters()) return;
   if (guard == Guard::Asleep || here.slot != nullptr) {
     constexpr std::uint32_t kLooks = 16;  // the clock costs some ten nanoseconds
     if (++here.pushes % kLooks != 0) return;
     const std::uint64_t now = ticks();
-    const bool slow = now - std::exchange(here.last_push, now) > kLooks * kSlowPushTicks;
+    // A longer distance than this says nothing of the present.
+    constexpr std::uint64_t kLongAgoTicks = 20'000'000;
+    const std::uint64_t distance = now - std::exchange(here.last_push, now);
+    const bool slow = distance > kLooks * kSlowPushTicks && distance < kLongAgoTicks;
     if (!slow) return;  // who makes tasks so fast is best left alone; the guard looks again soon
   }
   if (guard == Guard::Asleep)
@@ -278,7 +286,7 @@ bool CpuWorkers::for_each_victim(ThreadContext& here, Function&& visit) {
   for (std::size_t i = 0; i < contexts; ++i) {
     ThreadContext& victim = contexts_[i];
     if (victim.queue.size_hint() == 0) continue;
-    const auto progress = static_cast<std::int64_t>(victim.queue.pushed() + victim.queue.taken());
+    const auto progress = victim.submitted.value() + static_cast<std::int64_t>(victim.queue.taken());
     if (visit(here.queue_sights[i], progress, [&] { return victim.queue.take(); })) return true;
   }
   return false;
@@ -485,15 +493,25 @@ bool CpuWorkers::work(ThreadContext& here, const TaskNode* target) {
 bool CpuWorkers::try_run_child(const TaskNode& parent, const TaskNode& target) {
   ThreadContext& here = contexts_.here();
   if (here.slot == nullptr) return false;
-  const std::uint64_t entry = here.slot->own.pop();
-  if (entry == 0) return false;
-  const bool needed = !LightEntry::is(entry) &&
-                      (&target == &parent ? task_of(entry)->parent() == &parent : leads_to(entry, target));
-  if (!needed) {
-    here.slot->own.push(entry);
-    return false;
+  const auto needed = [&](std::uint64_t entry) {
+    if (LightEntry::is(entry)) return false;
+    return &target == &parent ? task_of(entry)->parent() == &parent : leads_to(entry, target);
+  };
+  constexpr std::size_t kMostLooks = 8;
+  std::array<std::uint64_t, kMostLooks> passed_over;
+  std::size_t count = 0;
+  std::uint64_t found = 0;
+  while (count < kMostLooks && found == 0) {
+    const std::uint64_t entry = here.slot->own.pop();
+    if (entry == 0) break;
+    if (needed(entry))
+      found = entry;
+    else
+      passed_over[count++] = entry;
   }
-  run_any(here, *task_of(entry), false);
+  while (count > 0) here.slot->own.push(passed_over[--count]);
+  if (found == 0) return false;
+  run_any(here, *task_of(found), false);
   return true;
 }
 
@@ -576,19 +594,28 @@ bool CpuWorkers::take_part(const TaskNode* target) {
   ThreadContext& here = contexts_.here();
   if (here.slot != nullptr || occupy(nullptr) == nullptr) return false;
   const bool ran = work(here, target);
+  const bool left = here.slot != nullptr && here.slot->own.size_hint() != 0;
   vacate(here);
-  call_others();  // who looked for a vacant slot meanwhile found none
+  // Who looked for a vacant slot meanwhile found none.
+  if (left || here.queue.size_hint() != 0 || placed_.load(std::memory_order_seq_cst) != 0 ||
+      lifecycle_.policy_holds_tasks()) {
+    call_someone();
+  } else if (skipped_.load(std::memory_order_seq_cst)) {
+    skipped_.store(false, std::memory_order_seq_cst);
+    call_others();
+  }
   return ran;
 }
 
-/// Sees to it that what is left is looked at.
-void CpuWorkers::call_others() {
-  heavy_fence();
-  if (!sees_fast_work(contexts_.here(), false) && placed_.load(std::memory_order_seq_cst) == 0 &&
-      !lifecycle_.policy_holds_tasks())
-    return;
+void CpuWorkers::call_someone() {
   guard_event_.notify_one();
   wake_sleeper();
+}
+
+/// Sees to it that what is left is looked at, if anything is.
+void CpuWorkers::call_others() {
+  heavy_fence();
+  if (sees_fast_work(contexts_.here(), false)) call_someone();
 }
 
 // ---- threads ---------------------------------------------------------------------------------------------------------
@@ -621,8 +648,9 @@ void CpuWorkers::idle(ThreadContext& here) {
     Guard before = guard_.load(std::memory_order_relaxed);
     if ((before == Guard::None || before == Guard::Coming) &&
         guard_.compare_exchange_strong(before, Guard::Awake, std::memory_order_seq_cst)) {
-      stand_guard(here);
+      const bool due = stand_guard(here);
       guard_.store(Guard::None, std::memory_order_seq_cst);
+      if (due) return;
     }
   }
   const std::uint64_t ticket = sleepers_.prepare();
@@ -644,24 +672,23 @@ void CpuWorkers::idle(ThreadContext& here) {
   guard_.compare_exchange_strong(coming, Guard::None, std::memory_order_seq_cst);
 }
 
-/// Returns once there is something to do, or nothing is left that could become something.
-void CpuWorkers::stand_guard(ThreadContext& here) {
+/// Until there is something to do (true), or nothing is left that could become something.
+bool CpuWorkers::stand_guard(ThreadContext& here) {
   const auto due = [&] {
     return policy_calls_.load(std::memory_order_seq_cst) != here.policy_calls ||
-           stopping_.load(std::memory_order_relaxed) || vacant_.load(std::memory_order_relaxed) == 0 ||
-           sees_fast_work(here, true);
+           stopping_.load(std::memory_order_relaxed) || sees_fast_work(here, true);
   };
   for (int look = 0; look < kGuardLooks; ++look) {
-    if (due()) return;
+    if (due()) return true;
     pause_about_a_microsecond();
   }
   Seconds nap = kFirstNap;
-  while (lifecycle_.outstanding() != 0) {
+  while (lifecycle_.outstanding() != 0 && vacant_.load(std::memory_order_relaxed) != 0) {
     const std::uint64_t ticket = guard_event_.prepare();
     guard_.store(Guard::Asleep, std::memory_order_seq_cst);
     if (due()) {
       guard_event_.cancel();
-      return;
+      return true;
     }
     const bool notified = guard_event_.wait_for(ticket, nap);
     guard_.store(Guard::Awake, std::memory_order_seq_cst);
@@ -669,9 +696,10 @@ void CpuWorkers::stand_guard(ThreadContext& here) {
       for (Sight& sight : here.slot_sights) sight.worth_taking = true, sight.nanoseconds = nanoseconds();
       for (Sight& sight : here.queue_sights) sight.worth_taking = true, sight.nanoseconds = nanoseconds();
     }
-    if (due()) return;
+    if (due()) return true;
     nap = std::min(nap * 2.0, kLongestNap);
   }
+  return false;
 }
 
 // ---- waiting inside a task ----------------------------------------------------------------------------------------------

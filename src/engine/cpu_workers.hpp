@@ -89,8 +89,8 @@ class CpuWorkers {
   /// Runs a task that is ready on the calling worker, inside the task that it already runs, if it can take it now: out
   /// of the fast lane, from the policy, or from among those whose operands have come.
   bool try_run_inside(detail::TaskNode& task);
-  /// Runs the uppermost task of the calling worker's queue if the task that it runs, `parent`, waits for it: where it
-  /// waits for one task, `target`, what that needs; where for all that it has submitted (`target` is itself), any of them.
+  /// Runs one of the uppermost tasks of the calling worker's queue if the task that it runs, `parent`, waits for it: where
+  /// it waits for one task, `target`, what that needs; where for all that it has submitted (`target` is itself), any of them.
   bool try_run_child(const detail::TaskNode& parent, const detail::TaskNode& target);
 
   /// For a thread that waits outside of tasks, for a task or (null) for all: runs what it waits for, in a vacant slot if
@@ -142,11 +142,12 @@ class CpuWorkers {
   /// Sees to it that somebody looks for work.
   void alert(ThreadContext& here);
   void wake_sleeper();
+  void call_someone();
   void call_others();
   bool sees_fast_work(ThreadContext& here, bool only_worthwhile);
   bool sees_several(ThreadContext& here);
   void idle(ThreadContext& here);
-  void stand_guard(ThreadContext& here);
+  bool stand_guard(ThreadContext& here);
   std::uint64_t nanoseconds() const noexcept;
   bool worth_taking(Sight& sight, std::int64_t progress) const noexcept;
   template <class Function>
@@ -162,6 +163,8 @@ class CpuWorkers {
 
   std::vector<std::unique_ptr<WorkerSlot>> slots_;
   std::atomic<std::uint32_t> vacant_{0};  ///< Slots; may lag behind.
+  std::atomic<bool> skipped_{
+      false};  ///< Somebody who made a task ready called nobody, since no slot was vacant.
   std::atomic<Guard> guard_{Guard::None};
   EventCount guard_event_;  ///< Where the guard sleeps.
   EventCount sleepers_;     ///< Where the others sleep.

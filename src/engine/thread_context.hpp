@@ -66,7 +66,7 @@ struct alignas(128) ThreadContext {
   LightTaskInHand light_task;
   detail::GraphRun* light_run = nullptr;  ///< Of which it has come to the end of
   std::int64_t light_done = 0;            ///< so many tasks that it has not reported.
-  std::uint32_t pushes = 0;          ///< Tasks that it has made ready while others slept.
+  std::uint32_t pushes = 0;               ///< Tasks that it has made ready while others slept.
   std::uint64_t last_push = 0;            ///< When it last made a task ready while others slept, in ticks.
   std::uint32_t policy_calls = 0;         ///< As it saw them when it last looked for work.
   std::vector<Sight> slot_sights;

@@ -55,7 +55,7 @@ bool Engine::sleep_until(const std::function<bool()>& done, TaskNode* target, st
     while (!done() && cpu_workers_.take_part(target)) {
     }
   if (done()) return true;
-  if (!in_task && !on_worker && spin_until(done)) return true;
+  if (!limit && spin_until(done)) return true;
 
   const Seconds deadline = limit ? now() + *limit : Seconds{};
   // Sequentially consistent, as are the checks of those who announce: they see the waiter, or this sees the change.
