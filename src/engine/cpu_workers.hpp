@@ -47,6 +47,14 @@ class LightEntry {
   std::uint64_t entry_;
 };
 
+inline std::uint64_t entry_of(detail::TaskNode& task) noexcept {
+  return reinterpret_cast<std::uintptr_t>(&task);
+}
+inline detail::TaskNode* task_of(std::uint64_t entry) noexcept {
+  // NOLINTNEXTLINE(performance-no-int-to-ptr)
+  return reinterpret_cast<detail::TaskNode*>(static_cast<std::uintptr_t>(entry));
+}
+
 struct alignas(128) WorkerSlot {
   DeviceId device{};
   std::uint32_t worker = 0;  ///< Within the device.
