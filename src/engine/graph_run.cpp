@@ -42,6 +42,7 @@ Task Engine::run(RecordedGraph& graph, const Plan* plan) {
   auto* const start = TaskNode::make(here.blocks);
   Task result(end);
   end->kind = TaskKind::Marker;
+  end->flags |= TaskNode::kEndsRun;
   end->id = next_id();
   end->extra().name = "run of a graph";
   start->kind = TaskKind::Marker;
@@ -99,7 +100,7 @@ void Engine::abandon(GraphRun& run) noexcept {
 void Engine::marker_ready(TaskNode& task, bool withdrawn) {
   GraphRun& run = *task.graph_run();
   const TaskState state = withdrawn ? TaskState::Cancelled : TaskState::Done;
-  if (&task != run.start) {
+  if (task.has(TaskNode::kEndsRun)) {
     lifecycle_.end(task, state, nullptr);
     return;
   }
@@ -108,6 +109,8 @@ void Engine::marker_ready(TaskNode& task, bool withdrawn) {
     for (const Operand& operand : run.graph.footprint())
       light = light && operand.region->datum().host_only.load(std::memory_order_relaxed);
   if (light && run.graph.make_light(run)) {
+    // The start may be closed later than the run is over: it must not know it any more.
+    task.extra().graph_run = nullptr;
     lifecycle_.end(task, state, nullptr);
     cpu_workers_.launch(run);
     return;

@@ -182,6 +182,7 @@ void Lifecycle::grant_host_access(TaskNode& task) {
 }
 
 void Lifecycle::grant(TaskNode& task) {
+  const TaskRef reference(&task);  // who waits for it may end it at once
   contexts_.here().deactivated.add(1);
   task.extra().activated = false;
   task.state.store(TaskState::Running, std::memory_order_seq_cst);
@@ -524,7 +525,7 @@ void Lifecycle::after_close(ThreadContext& here, TaskNode& task) {
   if (!host_access || task.extra().activated) here.deactivated.add(1);
   Datum* const retired = task.kind == TaskKind::Retirement ? task.extra().retired : nullptr;
   GraphRun* const run = task.graph_run();
-  const bool ends_run = run != nullptr && &task == run->end.get();  // asked while the run must still exist
+  const bool ends_run = task.has(TaskNode::kEndsRun);
   if (task.has(TaskNode::kHasCaptures)) {
     // They may hold the last handle of some data, and wait: for tasks that this thread then runs and ends.
     const bool outer = std::exchange(here.closing, false);

@@ -121,12 +121,17 @@ std::uint32_t record(AccessState& state, TaskNode& recorded, Access access) {
   return 1;
 }
 
+/// What destroys a datum must not become ready while the datum is locked: it waits for the unlocking, too.
+std::uint32_t held_back(const TaskNode& waiting) noexcept {
+  return waiting.kind == detail::TaskKind::Retirement ? 1 : 0;
+}
+
 /// Links edges from all predecessors. Returns whether every one of them was over before its link was made.
 bool link(TaskNode& waiting) {
   const auto count = static_cast<std::uint32_t>(scratch.predecessors.size());
   if (count == 0) return true;
   // All are counted before the first edge can be seen: until the last link is made, the task cannot become ready.
-  waiting.pending.store(count, std::memory_order_relaxed);
+  waiting.pending.store(count + held_back(waiting), std::memory_order_relaxed);
   waiting.make_edges(count);
   detail::EdgeCursor edges(waiting);
   std::uint32_t missed = 0;
@@ -173,6 +178,8 @@ bool infer(TaskNode& waiting, TaskNode& recorded, std::span<const Operand> opera
       }
     ready = link(waiting);
   }
+  if (!ready && held_back(waiting) != 0)
+    ready = waiting.pending.fetch_sub(1, std::memory_order_acq_rel) == 1;
   for (TaskNode* const task : scratch.dropped) detail::release_reference(task);
   return ready;
 }

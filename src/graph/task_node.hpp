@@ -194,6 +194,7 @@ class alignas(graph::kBlockBytes) TaskNode {
     kHasCaptures = 16,   ///< One-off kernels with captures to destroy once the task is over.
     kInlineParent = 32,  ///< The submitting task is kept in place of the last region.
     kRunNode = 64,       ///< A task of a run of a graph.
+    kEndsRun = 128,      ///< The end of a run of a graph.
   };
   enum Request : std::uint8_t {
     kCancel = 1,
