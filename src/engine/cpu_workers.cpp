@@ -80,6 +80,11 @@ void CpuWorkers::stop() {
   guard_event_.notify_all();
   sleepers_.notify_all();
   for (std::thread& thread : threads) thread.join();
+  // What is left in the queues are void entries: of tasks that were taken out of their turn.
+  for (const auto& slot : slots_)
+    while (const std::uint64_t entry = slot->own.steal()) detail::release_reference(task_of(entry));
+  for (std::size_t i = 0; i < contexts_.count(); ++i)
+    while (const std::uint64_t entry = contexts_[i].queue.take()) detail::release_reference(task_of(entry));
 }
 
 std::optional<WorkerId> CpuWorkers::current_worker() const {

@@ -178,8 +178,7 @@ bool infer(TaskNode& waiting, TaskNode& recorded, std::span<const Operand> opera
       }
     ready = link(waiting);
   }
-  if (!ready && held_back(waiting) != 0)
-    ready = waiting.pending.fetch_sub(1, std::memory_order_acq_rel) == 1;
+  if (!ready && held_back(waiting) != 0) ready = waiting.pending.fetch_sub(1, std::memory_order_acq_rel) == 1;
   for (TaskNode* const task : scratch.dropped) detail::release_reference(task);
   return ready;
 }
