@@ -27,6 +27,8 @@ class Codelet;
 
 namespace detail {
 
+class Datum;
+
 /// What the compiled core knows of a codelet.
 struct CodeletCore {
   std::string name;
@@ -44,6 +46,7 @@ std::shared_ptr<const CodeletCore> make_codelet(CodeletCore core);
 /// A box of a datum as it lies in the host's memory: what a task on a CPU core finds where nothing had to be moved.
 struct HomeView {
   void* memory = nullptr;  ///< Its first element.
+  Datum* datum = nullptr;
   Shape shape;
   Strides strides{};
 };

@@ -37,6 +37,9 @@ class Task {
  public:
   Task() noexcept = default;
   explicit Task(detail::TaskNode* node) noexcept : node_(node) { detail::add_reference(node_); }
+  /// Takes over a reference that the caller has.
+  struct Adopt {};
+  Task(detail::TaskNode* node, Adopt) noexcept : node_(node) {}
   Task(const Task& other) noexcept : node_(other.node_) { detail::add_reference(node_); }
   Task(Task&& other) noexcept : node_(std::exchange(other.node_, nullptr)) {}
   Task& operator=(Task other) noexcept {

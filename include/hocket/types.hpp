@@ -14,7 +14,7 @@ namespace hocket {
 enum class DeviceId : std::uint32_t {};
 /// Index of a memory node (an address space that tasks compute in). Node 0 is always the host's memory.
 enum class MemoryNodeId : std::uint32_t {};
-/// Number of a task, unique within its `Runtime`, growing in order of submission, never 0.
+/// Number of a task, unique within its `Runtime`, growing in the order in which one thread submits, never 0.
 enum class TaskId : std::uint64_t {};
 
 inline constexpr MemoryNodeId kHostNode{0};

@@ -172,7 +172,7 @@ void CpuWorkers::call_one_off(TaskNode& task, std::span<const Argument> argument
   std::vector<const void*> pointers(arguments.size());
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const Buffer& buffer = arguments[i].buffer;
-    views[i] = {buffer.memory, buffer.shape, buffer.strides};
+    views[i] = {buffer.memory, nullptr, buffer.shape, buffer.strides};
     pointers[i] = arguments[i].parameter.is_data ? static_cast<const void*>(&views[i]) : arguments[i].scalar;
   }
   task.type->run(task.storage(), pointers.data());

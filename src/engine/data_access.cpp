@@ -39,7 +39,8 @@ HostAccessGrant Engine::begin_host_access(const DataHandle& handle, Access acces
   node->kind = TaskKind::HostAccess;
   node->extra().operands.push_back({region, access, 0, nullptr});
   try {
-    submit_node(here, *node, node->operands(), {}, false);
+    const DataAccess whole{region, access};
+    submit_node(here, *node, {&whole, 1}, {}, false);
   } catch (...) {
     release_reference(node);
     throw;

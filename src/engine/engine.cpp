@@ -247,38 +247,64 @@ void Engine::describe(engine::ThreadContext& here, TaskNode& task, const Submiss
   }
 }
 
+const TaskType* Engine::plain_type(engine::ThreadContext& here, const Submission& submission) {
+  if (submission.options != nullptr) return nullptr;
+  if (submission.codelet != nullptr) {
+    PreparedCodelet& prepared = codelets_->find(here, *contexts_, *submission.codelet);
+    return prepared.simple && !prepared.core->one_off ? &prepared : nullptr;
+  }
+  return lean_ && lifecycle_.fast_device() ? submission.one_off : nullptr;
+}
+
+void Engine::describe_plain(TaskNode& task, const TaskType& type, const Submission& submission) {
+  task.type = &type;
+  task.set_place(submission.location);
+  task.flags |= TaskNode::kPlain;
+  if (!type.one_off) count_codelet_users(static_cast<const PreparedCodelet&>(type), 1);
+  const std::span<const PackedArgument> arguments = submission.arguments;
+  if (arguments.size() != type.parameter_count)
+    throw InvalidArgument(fmt::format("task '{}': {} arguments for the {} parameters of its codelet",
+                                      task.display_name(), arguments.size(), type.parameter_count));
+  void** const regions = task.make_regions(type.operand_count);
+  std::uint32_t next = 0;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (!type.parameters[i].is_data) continue;
+    Region* const region = arguments[i].region;
+    if (region == nullptr || region->datum().engine.load(std::memory_order_relaxed) != this)
+      check_region(task, arguments, i);
+    for (std::uint32_t j = 0; j < next; ++j)
+      if (static_cast<HomeView*>(regions[j])->datum == &region->datum()) check_overlap(task, type, arguments, i);
+    regions[next++] = static_cast<HomeView*>(region);
+  }
+  if (type.storage_bytes == 0) return;
+  auto* const storage =
+      static_cast<std::byte*>(task.make_storage(type.storage_bytes, type.storage_alignment));
+  if (type.operand_count != type.parameter_count)
+    for (std::size_t i = 0; i < arguments.size(); ++i)
+      if (!type.parameters[i].is_data)
+        std::memcpy(storage + type.scalar_offsets[i], arguments[i].scalar, type.parameters[i].element.bytes);
+  if (type.construct != nullptr) type.construct(storage, submission.recipe);
+  if (type.destroy != nullptr) task.flags |= TaskNode::kHasCaptures;
+}
+
 Task Engine::submit(const Submission& submission) {
   engine::ThreadContext& here = contexts_->here();
   if (--here.submissions_until_check <= 0) hold_back(here);
-  TaskNode* const node = TaskNode::make(here.blocks);  // its one reference is the engine's, from here on
-  Task task(node);
+  TaskNode* const node = TaskNode::make(here.blocks);
+  node->references.store(2, std::memory_order_relaxed);  // the engine's, from here on, and the handle's
+  Task task(node, Task::Adopt{});
   const std::span<const Task> after = submission.options != nullptr
                                           ? std::span<const Task>(submission.options->after)
                                           : std::span<const Task>();
   try {
-    describe(here, *node, submission);
-    if (!after.empty()) check_after(*node, after);
-    if (keep_explanations_) node->extra().explanation = std::make_unique<Explanation>();
-    if (node->has(TaskNode::kPlain)) {
-      constexpr std::size_t kFew = 8;
-      std::array<Operand, kFew> few;
-      std::vector<Operand> many;
-      Operand* operands = few.data();
-      if (node->region_count > kFew) {
-        many.resize(node->region_count);
-        operands = many.data();
-      }
-      std::uint32_t next = 0;
-      for (std::uint32_t i = 0; i < node->type->parameter_count; ++i)
-        if (node->type->parameters[i].is_data) {
-          operands[next].region = &node->region(next);
-          operands[next].access = node->type->parameters[i].access;
-          ++next;
-        }
-      submit_node(here, *node, {operands, next}, after, true);
+    if (const TaskType* const type = plain_type(here, submission)) {
+      describe_plain(*node, *type, submission);
     } else {
-      submit_node(here, *node, node->operands(), after, true);
+      describe(here, *node, submission);
+      if (!after.empty()) check_after(*node, after);
     }
+    if (keep_explanations_) node->extra().explanation = std::make_unique<Explanation>();
+    submit_described(here, *node, after);
   } catch (...) {
     if (node->has(TaskNode::kHasCaptures) && node->type->destroy != nullptr)
       node->type->destroy(node->storage());
@@ -286,6 +312,31 @@ Task Engine::submit(const Submission& submission) {
     throw;
   }
   return task;
+}
+
+void Engine::submit_described(engine::ThreadContext& here, TaskNode& task, std::span<const Task> after) {
+  const bool plain = task.has(TaskNode::kPlain);
+  const std::size_t count = plain ? task.region_count : task.operands().size();
+  constexpr std::size_t kFew = 8;
+  std::array<DataAccess, kFew> few;  // NOLINT(cppcoreguidelines-pro-type-member-init): filled below
+  std::vector<DataAccess> many;
+  DataAccess* accesses = few.data();
+  if (count > kFew) {
+    many.resize(count);
+    accesses = many.data();
+  }
+  if (plain) {
+    DataAccess* next = accesses;
+    const Parameter* const parameters = task.type->parameters;
+    for (std::uint32_t i = 0; i < task.type->parameter_count; ++i)
+      if (parameters[i].is_data) {
+        *next = {&task.region(static_cast<std::uint32_t>(next - accesses)), parameters[i].access};
+        ++next;
+      }
+  } else {
+    for (std::size_t i = 0; i < count; ++i) accesses[i] = {task.operands()[i].region, task.operands()[i].access};
+  }
+  submit_node(here, task, {accesses, count}, after, true);
 }
 
 /// The node of the task that the calling thread runs. A task of a light run has none until somebody asks: it gets one to
@@ -313,9 +364,9 @@ void Engine::adopt_by_current_task(engine::ThreadContext& here, TaskNode& task, 
   }
 }
 
-void Engine::submit_node(engine::ThreadContext& here, TaskNode& task, std::span<const Operand> operands,
+void Engine::submit_node(engine::ThreadContext& here, TaskNode& task, std::span<const DataAccess> operands,
                          std::span<const Task> after, bool counts) {
-  task.id = next_id();
+  task.id = next_id(here);
   TaskNode* const parent = current_task(here);
   if (parent != nullptr) adopt_by_current_task(here, task, after);
   // Counted before the task can be over; taken back where `infer` throws, which then has had no effect.
@@ -324,7 +375,7 @@ void Engine::submit_node(engine::ThreadContext& here, TaskNode& task, std::span<
   if (parent != nullptr) parent->pending.fetch_add(1, std::memory_order_relaxed);
   bool ready = false;
   try {
-    ready = graph::infer(task, task, operands, after);
+    ready = graph::infer(here.inference, task, task, operands, after);
   } catch (...) {
     if (parent != nullptr) parent->pending.fetch_sub(1, std::memory_order_relaxed);
     if (counts) here.finished.add(1);
@@ -333,6 +384,12 @@ void Engine::submit_node(engine::ThreadContext& here, TaskNode& task, std::span<
   }
   if (ready) lifecycle_.ready(task);
   here.deactivated.add(1);
+}
+
+void Engine::reserve_ids(engine::ThreadContext& here) noexcept {
+  constexpr std::uint64_t kBlock = 64;
+  here.next_id = next_id_.fetch_add(kBlock, std::memory_order_relaxed);
+  here.last_id = here.next_id + kBlock - 1;
 }
 
 /// Asked for from time to time by a thread that submits: where too many tasks are in flight, it runs some of them, or
@@ -346,7 +403,7 @@ void Engine::retire(Datum& datum) {
   node->extra().retired = &datum;
   TaskNode* const task = std::exchange(here.task, nullptr);  // it belongs to nobody
   const auto light_task = std::exchange(here.light_task, {});
-  const Operand whole{&datum.region(datum.whole()), Access::Write, 0, nullptr};
+  const DataAccess whole{&datum.region(datum.whole()), Access::Write};
   submit_node(here, *node, {&whole, 1}, {}, true);
   here.light_task = light_task;
   here.task = task;

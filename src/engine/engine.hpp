@@ -54,6 +54,10 @@ class Engine final : public engine::Driver, public memory::TransferSink {
   /// Fills a node from a submission: checks the arguments, copies scalars, refers to data. `plain_only`: whether a task
   /// that is not plain gets its operands only. Throws `InvalidArgument`, `NoEligibleDevice`, `OutOfMemory`.
   void describe(engine::ThreadContext& here, TaskNode& task, const Submission& submission);
+  /// The same for a plain task without options.
+  void describe_plain(TaskNode& task, const TaskType& type, const Submission& submission);
+  /// The type of a submission without options whose task is plain; null where it may be another.
+  const TaskType* plain_type(engine::ThreadContext& here, const Submission& submission);
 
   // ---- graphs (graph_run.cpp) -----------------------------------------------------------------------------------
   Task run(RecordedGraph& graph, const Plan* plan);
@@ -78,7 +82,14 @@ class Engine final : public engine::Driver, public memory::TransferSink {
   void reset_report();
   /// Lets a datum end with the last task that uses it.
   void retire(Datum& datum);
-  TaskId next_id() noexcept { return TaskId{next_id_.fetch_add(1, std::memory_order_relaxed)}; }
+  /// Never one that `cancel_all` has withdrawn.
+  TaskId next_id(engine::ThreadContext& here) noexcept {
+    if (here.next_id > here.last_id ||
+        here.next_id <= lifecycle_.cancelled_up_to.load(std::memory_order_relaxed))
+      reserve_ids(here);
+    return TaskId{here.next_id++};
+  }
+  void reserve_ids(engine::ThreadContext& here) noexcept;
 
   // ---- Driver -----------------------------------------------------------------------------------------------------
   Seconds now() const override;
@@ -102,18 +113,18 @@ class Engine final : public engine::Driver, public memory::TransferSink {
 
   void abandon(GraphRun& run) noexcept;
   void abandon_host_access(TaskNode& task) noexcept;
-  void describe_operands(TaskNode& task, const Submission& submission);
   void check_region(const TaskNode& task, std::span<const PackedArgument> arguments, std::size_t i) const;
   void check_overlap(const TaskNode& task, const TaskType& type, std::span<const PackedArgument> arguments,
                      std::size_t i) const;
   void check_after(const TaskNode& task, std::span<const Task> after) const;
   /// Hands a described task over to the rules. `counts`: whether `wait_all` waits for it.
-  void submit_node(engine::ThreadContext& here, TaskNode& task, std::span<const Operand> operands,
+  void submit_node(engine::ThreadContext& here, TaskNode& task, std::span<const DataAccess> operands,
                    std::span<const Task> after, bool counts);
   TaskNode* current_task(engine::ThreadContext& here) {
     if (here.task != nullptr || here.light_task.run == nullptr) return here.task;
     return make_stand_in(here);
   }
+  void submit_described(engine::ThreadContext& here, TaskNode& task, std::span<const Task> after);
   TaskNode* make_stand_in(engine::ThreadContext& here);
   void adopt_by_current_task(engine::ThreadContext& here, TaskNode& task, std::span<const Task> after);
   void hold_back(engine::ThreadContext& here);

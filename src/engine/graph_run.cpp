@@ -43,7 +43,7 @@ Task Engine::run(RecordedGraph& graph, const Plan* plan) {
   Task result(end);
   end->kind = TaskKind::Marker;
   end->flags |= TaskNode::kEndsRun;
-  end->id = next_id();
+  end->id = next_id(here);
   end->extra().name = "run of a graph";
   start->kind = TaskKind::Marker;
   start->id = end->id;
@@ -72,7 +72,7 @@ Task Engine::run(RecordedGraph& graph, const Plan* plan) {
   here.submitted.add(2);  // start and end
   bool ready = false;
   try {
-    ready = graph::infer(*start, *end, graph.footprint(), {});
+    ready = graph::infer(here.inference, *start, *end, graph.footprint(), {});
   } catch (...) {
     here.finished.add(2);
     here.deactivated.add(1);
@@ -106,7 +106,7 @@ void Engine::marker_ready(TaskNode& task, bool withdrawn) {
   }
   bool light = !withdrawn && !run.planned && lean_ && run.graph.light();
   if (light && !memory_.all_at_home())
-    for (const Operand& operand : run.graph.footprint())
+    for (const DataAccess& operand : run.graph.footprint())
       light = light && operand.region->datum().host_only.load(std::memory_order_relaxed);
   if (light && run.graph.make_light(run)) {
     // The start may be closed later than the run is over: it must not know it any more.

@@ -16,6 +16,7 @@
 #include "engine/submission_queue.hpp"
 #include "graph/block_pool.hpp"
 #include "graph/counter.hpp"
+#include "graph/inference.hpp"
 #include "graph/task_node.hpp"
 
 namespace hocket::engine {
@@ -72,6 +73,9 @@ struct alignas(128) ThreadContext {
   std::vector<Sight> slot_sights;
   std::vector<Sight> queue_sights;
   std::int32_t submissions_until_check = 0;
+  graph::InferenceScratch inference;
+  std::uint64_t next_id = 1;  ///< Of a block of task numbers that it has reserved
+  std::uint64_t last_id = 0;  ///< up to this one.
   std::vector<Closing> closings;
   bool closing = false;  ///< Whether a function further up the stack works through `closings`.
   struct CachedCodelet {

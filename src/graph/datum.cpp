@@ -87,26 +87,23 @@ void ReaderList::clear(std::vector<TaskNode*>& dropped) {
 
 // ---- regions -----------------------------------------------------------------------------------------------------------
 
-Region::Region(Datum& datum, const Box& box, std::uint32_t slot) : datum_(datum), box_(box), slot_(slot) {
-  const DatumDescription& whole = datum.description();
+Region::Region(Datum& owner, const Box& box, std::uint32_t slot) : box_(box), slot_(slot) {
+  const DatumDescription& whole = owner.description();
+  HomeView::datum = &owner;
   std::size_t offset = 0;
   for (std::size_t d = 0; d < kMaxRank; ++d) offset += box.offset[d] * whole.strides[d];
-  memory = datum.home() + offset * whole.element.bytes;
+  memory = owner.home() + offset * whole.element.bytes;
   shape = box.shape;
   strides = whole.strides;
 }
 
 std::string Region::name() const {
-  if (slot_ == 0) return datum_.name();
-  return datum_.name() + to_string(box_);
+  return slot_ == 0 ? datum().name() : datum().name() + to_string(box_);
 }
 
 Datum::Datum(Engine& owner, std::uint64_t id, DatumDescription description)
-    : engine(&owner),
-      accesses({{0, 0, 0, 0}, description.shape},
-               AccessState{TaskRef(), ReaderList(), description.borrowed != nullptr}),
-      id_(id),
-      description_(std::move(description)) {
+    : engine(&owner), id_(id), description_(std::move(description)) {
+  access_.written = description_.borrowed != nullptr;
   if (description_.borrowed != nullptr) {
     home_ = static_cast<std::byte*>(description_.borrowed);
   } else {
@@ -144,14 +141,14 @@ std::string Datum::name() const {
 
 bool Datum::unused() noexcept {
   const std::lock_guard lock(access_lock);
-  for (std::uint32_t i = 0; i < accesses.size(); ++i) {
-    const AccessState& state = accesses[i].state;
+  bool unused = true;
+  for_each_access([&](const Box&, const AccessState& state) {
     const auto over = [](const TaskNode* task) { return task->closed(); };
-    if (state.writer && !over(state.writer.get())) return false;
     const auto readers = state.readers.all();
-    if (!std::all_of(readers.begin(), readers.end(), over)) return false;
-  }
-  return true;
+    unused = unused && (!state.writer || over(state.writer.get())) &&
+             std::all_of(readers.begin(), readers.end(), over);
+  });
+  return unused;
 }
 
 void Datum::release() noexcept {

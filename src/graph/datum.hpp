@@ -29,14 +29,13 @@ class Region : public HomeView {
  public:
   Region(Datum& datum, const Box& box, std::uint32_t slot);
 
-  Datum& datum() const noexcept { return datum_; }
+  Datum& datum() const noexcept { return *HomeView::datum; }
   const Box& box() const noexcept { return box_; }
   /// Its number within the datum; the whole is 0.
   std::uint32_t slot() const noexcept { return slot_; }
   std::string name() const;
 
  private:
-  Datum& datum_;
   Box box_;
   std::uint32_t slot_;
 };
@@ -129,8 +128,34 @@ class Datum {
   /// that is ready may read it without one, since nothing else may write the parts that it uses.
   std::atomic<bool> host_only{true};
 
-  SpinLock access_lock;  ///< Guards `accesses`. Several are locked in order of `id()`.
-  graph::BoxMap<AccessState> accesses;
+  // ---- accesses; guarded by `access_lock`; several are locked in order of `id()` ---------------------------------
+
+  SpinLock access_lock;
+  /// The state of the only part, while there is but one: until a region that is not the whole is accessed. Else null.
+  AccessState* only_access() noexcept { return parted_ ? nullptr : &access_; }
+  /// Calls `visit(box, state)` for each part of a region, split off as needed.
+  template <class Function>
+  void for_each_access(const Region& region, Function&& visit) {
+    if (!parted_) {
+      if (region.slot() == 0) {
+        visit(region.box(), access_);
+        return;
+      }
+      parted_ = std::make_unique<graph::BoxMap<AccessState>>(whole(), std::move(access_));
+    }
+    for (const std::uint32_t i : parted_->cover(region.box(), region.slot()))
+      visit(std::as_const((*parted_)[i].box), (*parted_)[i].state);
+  }
+  /// The same for all parts that there are.
+  template <class Function>
+  void for_each_access(Function&& visit) {
+    if (!parted_) {
+      visit(whole(), access_);
+      return;
+    }
+    for (std::uint32_t i = 0; i < parted_->size(); ++i)
+      visit(std::as_const((*parted_)[i].box), (*parted_)[i].state);
+  }
 
   /// Guarded by the memory manager's lock.
   std::unique_ptr<memory::DatumReplicas, void (*)(memory::DatumReplicas*)> replicas{nullptr, nullptr};
@@ -159,6 +184,8 @@ class Datum {
   ~Datum();
 
   std::uint64_t id_;
+  AccessState access_;
+  std::unique_ptr<graph::BoxMap<AccessState>> parted_;
   DatumDescription description_;
   std::byte* home_ = nullptr;
   std::atomic<std::uint32_t> references_{1};

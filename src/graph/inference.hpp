@@ -5,11 +5,23 @@
 #pragma once
 
 #include <span>
+#include <vector>
 
 #include "graph/datum.hpp"
 #include "graph/task_node.hpp"
 
 namespace hocket::graph {
+
+/// Lists that one inference needs, kept by each thread for the next.
+struct InferenceScratch {
+  struct Predecessor {
+    detail::TaskNode* task;
+    bool value;
+  };
+  std::vector<Predecessor> predecessors;
+  std::vector<detail::TaskNode*> dropped;  ///< References to release once nobody needs the tasks any more.
+};
+
 
 /// Gives a task its dependencies: on the earlier accesses that conflict with `operands`, and on the tasks `after`.
 /// `recorded` is noted as the one that accesses the data now; the two are one task but for a run of a graph, whose
@@ -20,7 +32,7 @@ namespace hocket::graph {
 /// order of their numbers, so that two submissions that share several data are ordered alike on all of them.
 ///
 /// Throws `UninitialisedRead`, without any effect, where an operand reads what nothing has written.
-bool infer(detail::TaskNode& waiting, detail::TaskNode& recorded, std::span<const detail::Operand> operands,
-           std::span<const Task> after);
+bool infer(InferenceScratch& scratch, detail::TaskNode& waiting, detail::TaskNode& recorded,
+           std::span<const detail::DataAccess> operands, std::span<const Task> after);
 
 }  // namespace hocket::graph

@@ -152,7 +152,7 @@ void RecordedGraph::seal() {
     for (std::uint32_t i = 0; i < parts.size(); ++i) {
       const RecordedState& state = parts[i].state;
       if (state.writer == kNone && !state.read_first) continue;
-      Operand operand;
+      DataAccess operand{};
       operand.region = &datum->region(parts[i].box);
       operand.access = state.writer == kNone ? Access::Read
                        : state.read_first    ? Access::ReadWrite
@@ -299,12 +299,14 @@ std::vector<GraphDiagnostic> RecordedGraph::validate() const {
       const auto [entry, made] = written.try_emplace(&datum, datum.whole(), false);
       if (made) {
         const std::lock_guard lock(datum.access_lock);
-        for (std::uint32_t i = 0; i < datum.accesses.size(); ++i) {
-          if (!datum.accesses[i].state.written) continue;
+        std::uint32_t number = 0;
+        graph::BoxMap<bool>& parts = entry->second;
+        datum.for_each_access([&](const Box& box, const AccessState& state) {
           // The slot is only a cache key: one of its own for each part of the datum.
-          for (const std::uint32_t part : entry->second.cover(datum.accesses[i].box, 1000000 + i))
-            entry->second[part].state = true;
-        }
+          const std::uint32_t slot = 1000000 + number++;
+          if (!state.written) return;
+          for (const std::uint32_t part : parts.cover(box, slot)) parts[part].state = true;
+        });
       }
       if (!reads(operand.access)) continue;
       for (const std::uint32_t part : entry->second.cover(operand.region->box(), operand.region->slot()))

@@ -117,7 +117,7 @@ class RecordedGraph : public std::enable_shared_from_this<RecordedGraph> {
   const std::vector<Arrow>& arrows() const noexcept { return arrows_; }
 
   /// The graph's accesses as if it were one task, for each part of its data. Made by `seal`.
-  const std::vector<Operand>& footprint() const noexcept { return footprint_; }
+  const std::vector<DataAccess>& footprint() const noexcept { return footprint_; }
 
   /// A run that is not busy, for that end and start. It is busy until `over`.
   GraphRun& prepare_run(TaskRef end, TaskNode& start);
@@ -159,7 +159,7 @@ class RecordedGraph : public std::enable_shared_from_this<RecordedGraph> {
   bool has_problems_ = false;
   std::vector<Arrow> arrows_;  ///< In order of `to`; at most one for each pair.
   std::map<Datum*, graph::BoxMap<RecordedState>> accesses_;
-  std::vector<Operand> footprint_;
+  std::vector<DataAccess> footprint_;
 
   std::mutex mutex_;  ///< Guards the making of the arrays, and `runs_`.
   bool sealed_ = false;

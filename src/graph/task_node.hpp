@@ -50,6 +50,12 @@ struct PreparedCodelet : TaskType {
   std::uint64_t eligible = 0;  ///< Where it is `simple`.
 };
 
+/// That a task uses a region, and how.
+struct DataAccess {
+  Region* region;
+  Access access;
+};
+
 /// One data argument of a task.
 struct Operand {
   Region* region = nullptr;
