@@ -21,9 +21,8 @@ constexpr const char* kHelp =
     "  hocket version                             the version of the library\n"
     "  hocket COMMAND --help                      more on a command\n"
     "\n"
-    "environment: HOCKET_DEVICES, HOCKET_POLICY, HOCKET_MEMORY, HOCKET_TRACE, HOCKET_CHECK, where no option "
-    "says\n"
-    "otherwise. Exit codes: 0 done, 1 failed, 2 misuse.\n";
+    "environment, where no option says otherwise: HOCKET_DEVICES, HOCKET_POLICY, HOCKET_MEMORY,\n"
+    "HOCKET_TRACE, HOCKET_CHECK, HOCKET_WINDOW. Exit codes: 0 done, 1 failed, 2 misuse.\n";
 
 int dispatch(const Arguments& arguments) {
   if (arguments.empty()) {

@@ -250,7 +250,7 @@ void CpuWorkers::run_chain(ThreadContext& here, std::uint64_t entry) {
   }
 }
 
-bool CpuWorkers::work(ThreadContext& here, const TaskNode* target) {
+bool CpuWorkers::work(ThreadContext& here, const TaskNode* target, const std::function<bool()>& enough) {
   const auto find = [&] { return target != nullptr ? find_work_for(here, *target) : find_work(here); };
   std::uint64_t entry = find();
   if (entry == 0) return false;
@@ -263,9 +263,12 @@ bool CpuWorkers::work(ThreadContext& here, const TaskNode* target) {
   }
   totals.burst_begin_seconds.store(begin, std::memory_order_relaxed);
   const std::int64_t executed = here.executed.value();
+  std::uint32_t entries = 0;
   while (entry != 0) {
     run_chain(here, entry);
     if (here.slot == nullptr || (target != nullptr && target->closed())) break;
+    constexpr std::uint32_t kEntriesBetween = 64;
+    if (enough && ++entries % kEntriesBetween == 0 && enough()) break;
     entry = find();
   }
   settle_light(here);

@@ -13,6 +13,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -104,7 +105,10 @@ class CpuWorkers {
   /// For a thread that waits outside of tasks, for a task or (null) for all: runs what it waits for, in a vacant slot if
   /// there is one, until that is over or nothing more of it is to be found. Returns whether it ran any. Where it waits
   /// for one task, strangers are left alone: one of them may itself wait for what the thread does next.
-  bool take_part(const detail::TaskNode* target);
+  /// `enough`, where given, is asked from time to time whether to stop.
+  bool take_part(const detail::TaskNode* target, const std::function<bool()>& enough = {});
+  /// Gives others some microseconds to begin with what the calling thread has submitted.
+  void let_others_begin();
 
   /// Called by a thread that is about to wait inside a task: its slot is vacated, and another thread sees to it. Returns
   /// which, for `resume`, which goes on in a slot if one is vacant.
@@ -125,7 +129,7 @@ class CpuWorkers {
   WorkerSlot* occupy(WorkerSlot* preferred);
   void vacate(ThreadContext& here);
   /// Runs tasks until it finds none.
-  bool work(ThreadContext& here, const detail::TaskNode* target);
+  bool work(ThreadContext& here, const detail::TaskNode* target, const std::function<bool()>& enough = {});
   /// An entry of this thread's queues that `target` needs, itself included; 0: none near at hand.
   std::uint64_t find_work_for(ThreadContext& here, const detail::TaskNode& target);
   bool leads_to(std::uint64_t entry, const detail::TaskNode& target) const;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstdlib>
 #include <cstring>
 
@@ -26,6 +27,7 @@ struct Engine::Settings {
   std::string policy;
   bool trace = false;
   bool check = false;
+  std::size_t window = 0;
 };
 
 namespace {
@@ -43,6 +45,19 @@ bool flag_from_environment(const char* name, const std::optional<bool>& given) {
   if (value.empty() || value == "0") return false;
   if (value == "1") return true;
   throw InvalidArgument(fmt::format("environment variable {}='{}': write 1 or 0", name, value));
+}
+
+std::size_t window_from(const std::optional<std::size_t>& given) {
+  constexpr std::size_t kDefault = 65536;
+  if (given) return *given;
+  const std::string value = from_environment("HOCKET_WINDOW", {});
+  if (value.empty()) return kDefault;
+  std::size_t window = 0;
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), window);
+  if (error != std::errc() || end != value.data() + value.size())
+    throw InvalidArgument(fmt::format(
+        "environment variable HOCKET_WINDOW='{}': write a number of tasks, or 0 for any number", value));
+  return window;
 }
 
 std::unique_ptr<Policy> policy_for(const RuntimeOptions& options, std::string name,
@@ -75,6 +90,7 @@ Engine::Settings Engine::resolve(const RuntimeOptions& options) {
   settings.policy = from_environment("HOCKET_POLICY", options.policy);
   settings.trace = flag_from_environment("HOCKET_TRACE", options.trace);
   settings.check = flag_from_environment("HOCKET_CHECK", options.check);
+  settings.window = window_from(options.window);
   return settings;
 }
 
@@ -83,6 +99,7 @@ Engine::Engine(const RuntimeOptions& options) : Engine(options, resolve(options)
 Engine::Engine(const RuntimeOptions& options, Settings&& settings)
     : keep_explanations_(settings.trace),
       lean_(!settings.trace && !settings.check),
+      window_(static_cast<std::int64_t>(std::min<std::size_t>(settings.window, PTRDIFF_MAX))),
       machine_(settings.devices, settings.memory, options.backends),
       recorder_(settings.trace, node_names(machine_)),
       memory_(machine_, *this),
@@ -273,7 +290,8 @@ void Engine::describe_plain(TaskNode& task, const TaskType& type, const Submissi
     if (region == nullptr || region->datum().engine.load(std::memory_order_relaxed) != this)
       check_region(task, arguments, i);
     for (std::uint32_t j = 0; j < next; ++j)
-      if (static_cast<HomeView*>(regions[j])->datum == &region->datum()) check_overlap(task, type, arguments, i);
+      if (static_cast<HomeView*>(regions[j])->datum == &region->datum())
+        check_overlap(task, type, arguments, i);
     regions[next++] = static_cast<HomeView*>(region);
   }
   if (type.storage_bytes == 0) return;
@@ -334,7 +352,8 @@ void Engine::submit_described(engine::ThreadContext& here, TaskNode& task, std::
         ++next;
       }
   } else {
-    for (std::size_t i = 0; i < count; ++i) accesses[i] = {task.operands()[i].region, task.operands()[i].access};
+    for (std::size_t i = 0; i < count; ++i)
+      accesses[i] = {task.operands()[i].region, task.operands()[i].access};
   }
   submit_node(here, task, {accesses, count}, after, true);
 }
@@ -394,7 +413,32 @@ void Engine::reserve_ids(engine::ThreadContext& here) noexcept {
 
 /// Asked for from time to time by a thread that submits: where too many tasks are in flight, it runs some of them, or
 /// waits for those who do.
-void Engine::hold_back(engine::ThreadContext& here) { here.submissions_until_check = 256; }
+void Engine::hold_back(engine::ThreadContext& here) {
+  constexpr std::int32_t kSubmissionsBetween = 256;
+  here.submissions_until_check = kSubmissionsBetween;
+  if (window_ == 0 || here.task != nullptr || here.light_task.run != nullptr || here.slot != nullptr) return;
+  if (lifecycle_.outstanding() < window_) return;
+  // The workers come first: what blocks the task at the head of the queue shall not block the submitting thread, which
+  // may be the one to lift it.
+  cpu_workers_.let_others_begin();
+  const auto enough = [this] { return lifecycle_.outstanding() <= window_ / 2; };
+  constexpr Seconds kNoProgress{2e-3};
+  Seconds last_progress = now();
+  std::int64_t finished = contexts_->sum(&engine::ThreadContext::finished);
+  while (!enough()) {
+    cpu_workers_.take_part(nullptr, enough);
+    if (enough()) return;
+    std::this_thread::sleep_for(std::chrono::microseconds{50});
+    const std::int64_t finished_now = contexts_->sum(&engine::ThreadContext::finished);
+    const Seconds time = now();
+    if (finished_now != finished) {
+      last_progress = time;
+      finished = finished_now;
+    } else if (time - last_progress > kNoProgress) {
+      return;  // what they wait for may only come after this submission
+    }
+  }
+}
 
 void Engine::retire(Datum& datum) {
   engine::ThreadContext& here = contexts_->here();

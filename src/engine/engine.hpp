@@ -137,7 +137,8 @@ class Engine final : public engine::Driver, public memory::TransferSink {
 
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   const bool keep_explanations_;
-  const bool lean_;  ///< Nobody wants to know of single tasks: no trace, no check.
+  const bool lean_;            ///< Nobody wants to know of single tasks: no trace, no check.
+  const std::int64_t window_;  ///< Tasks in flight from which on submitting threads are held back; 0: none.
   platform::Machine machine_;
   trace::Recorder recorder_;
   memory::Manager memory_;

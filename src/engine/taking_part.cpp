@@ -110,10 +110,10 @@ bool CpuWorkers::leads_to(std::uint64_t entry, const TaskNode& target) const {
   return false;
 }
 
-bool CpuWorkers::take_part(const TaskNode* target) {
+bool CpuWorkers::take_part(const TaskNode* target, const std::function<bool()>& enough) {
   ThreadContext& here = contexts_.here();
   if (here.slot != nullptr || occupy(nullptr) == nullptr) return false;
-  const bool ran = work(here, target);
+  const bool ran = work(here, target, enough);
   const bool left = here.slot != nullptr && here.slot->own.size_hint() != 0;
   vacate(here);
   // Who looked for a vacant slot meanwhile found none.
@@ -125,6 +125,17 @@ bool CpuWorkers::take_part(const TaskNode* target) {
     call_others();
   }
   return ran;
+}
+
+void CpuWorkers::let_others_begin() {
+  ThreadContext& here = contexts_.here();
+  constexpr Seconds kLongest{100e-6};
+  const std::uint64_t taken = here.queue.taken();
+  call_someone();
+  const Seconds begin = driver_.now();
+  while (here.queue.taken() == taken && here.queue.size_hint() != 0 &&
+         vacant_.load(std::memory_order_relaxed) != 0 && driver_.now() - begin < kLongest)
+    std::this_thread::yield();
 }
 
 void CpuWorkers::call_someone() {

@@ -97,9 +97,7 @@ Region::Region(Datum& owner, const Box& box, std::uint32_t slot) : box_(box), sl
   strides = whole.strides;
 }
 
-std::string Region::name() const {
-  return slot_ == 0 ? datum().name() : datum().name() + to_string(box_);
-}
+std::string Region::name() const { return slot_ == 0 ? datum().name() : datum().name() + to_string(box_); }
 
 Datum::Datum(Engine& owner, std::uint64_t id, DatumDescription description)
     : engine(&owner), id_(id), description_(std::move(description)) {

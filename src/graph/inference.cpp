@@ -11,8 +11,8 @@ namespace hocket::graph {
 namespace {
 
 using detail::AccessState;
-using detail::Datum;
 using detail::DataAccess;
+using detail::Datum;
 using detail::TaskNode;
 
 /// Locks the distinct datums of some operands in order of their numbers.
@@ -76,8 +76,8 @@ bool may_read_unwritten(const TaskNode& recorded, Access access) noexcept {
 }
 
 /// Notes one access to one part; returns how many more references its records now hold to the task.
-inline std::uint32_t access(InferenceScratch& scratch, AccessState& state, TaskNode& waiting, TaskNode& recorded,
-                            Access access) {
+inline std::uint32_t access(InferenceScratch& scratch, AccessState& state, TaskNode& waiting,
+                            TaskNode& recorded, Access access) {
   TaskNode* const writer = state.writer.get();
   if (writer != nullptr) consider(scratch, writer, waiting, recorded, reads(access));
   if (writes(access)) {
@@ -102,12 +102,13 @@ std::uint32_t held_back(const TaskNode& waiting) noexcept {
   return waiting.kind == detail::TaskKind::Retirement ? 1 : 0;
 }
 
-/// Links edges from all predecessors. Returns whether every one of them was over before its link was made.
-bool link(InferenceScratch& scratch, TaskNode& waiting) {
+/// Links edges from all predecessors. Returns whether every one of them was over before its link was made; where not,
+/// and nothing holds the task back, it may be over and gone by then.
+bool link(InferenceScratch& scratch, TaskNode& waiting, std::uint32_t held) {
   const auto count = static_cast<std::uint32_t>(scratch.predecessors.size());
   if (count == 0) return true;
   // All are counted before the first edge can be seen: until the last link is made, the task cannot become ready.
-  waiting.pending.store(count + held_back(waiting), std::memory_order_relaxed);
+  waiting.pending.store(count + held, std::memory_order_relaxed);
   waiting.make_edges(count);
   detail::EdgeCursor edges(waiting);
   std::uint32_t missed = 0;
@@ -129,6 +130,7 @@ bool infer(InferenceScratch& scratch, TaskNode& waiting, TaskNode& recorded,
   scratch.predecessors.clear();
   scratch.dropped.clear();
   bool ready = false;
+  const std::uint32_t held = held_back(waiting);
   {
     const DatumLocks locks(operands);
     // Nothing changes before it is sure that nothing is refused.
@@ -163,10 +165,9 @@ bool infer(InferenceScratch& scratch, TaskNode& waiting, TaskNode& recorded,
         detail::add_reference(predecessor.task);
         waiting.extra().predecessors.push_back(predecessor.task);
       }
-    ready = link(scratch, waiting);
+    ready = link(scratch, waiting, held);
   }
-  if (!ready && held_back(waiting) != 0)
-    ready = waiting.pending.fetch_sub(1, std::memory_order_acq_rel) == 1;
+  if (!ready && held != 0) ready = waiting.pending.fetch_sub(1, std::memory_order_acq_rel) == 1;
   for (TaskNode* const task : scratch.dropped) detail::release_reference(task);
   return ready;
 }

@@ -22,7 +22,6 @@ struct InferenceScratch {
   std::vector<detail::TaskNode*> dropped;  ///< References to release once nobody needs the tasks any more.
 };
 
-
 /// Gives a task its dependencies: on the earlier accesses that conflict with `operands`, and on the tasks `after`.
 /// `recorded` is noted as the one that accesses the data now; the two are one task but for a run of a graph, whose
 /// first node waits and whose last node is what later tasks wait for. Returns whether `waiting` is ready; where it is

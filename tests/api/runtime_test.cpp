@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "support/environment.hpp"
 #include "support/gate.hpp"
 #include "support/runtimes.hpp"
 #include "support/watchdog.hpp"
@@ -18,24 +19,13 @@
 namespace hocket {
 namespace {
 
+using testing::Environment;
 using testing::eventually;
 using testing::Gate;
 using testing::holds;
 using testing::message_of;
 using testing::options_for;
 using Runtimes = testing::WatchedTest;
-
-/// Sets an environment variable while it lives.
-class Environment {
- public:
-  Environment(const char* name, const char* value) : name_(name) { setenv(name, value, 1); }
-  Environment(const Environment&) = delete;
-  Environment& operator=(const Environment&) = delete;
-  ~Environment() { unsetenv(name_); }
-
- private:
-  const char* name_;
-};
 
 double cpu_seconds() {
   rusage usage{};

@@ -160,7 +160,7 @@ TEST_F(Documents, ShowCommandsThatWork) {
   const fs::path program = HOCKET_PROGRAM;
   if (!fs::exists(program)) GTEST_SKIP() << program << " has not been built";
   const std::string setting =
-      "unset HOCKET_DEVICES HOCKET_POLICY HOCKET_MEMORY HOCKET_TRACE HOCKET_CHECK\n"
+      "unset HOCKET_DEVICES HOCKET_POLICY HOCKET_MEMORY HOCKET_TRACE HOCKET_CHECK HOCKET_WINDOW\n"
       "PATH='" +
       program.parent_path().string() + "':$PATH\nset -e\n";
   const bool opencl = run(folder_, setting + "hocket devices --devices opencl").first;
