@@ -126,46 +126,6 @@ void CpuWorkers::vacate(ThreadContext& here) {
 
 // ---- running ---------------------------------------------------------------------------------------------------------
 
-TaskNode* CpuWorkers::run_fast(ThreadContext& here, TaskNode& task) {
-  task.state.store(TaskState::Running, std::memory_order_relaxed);
-  const detail::TaskType& type = *task.type;
-  TaskNode* const outer = std::exchange(here.task, &task);
-  std::exception_ptr failure;
-  try {
-    const void* const kernel = type.one_off ? task.storage() : type.kernel;
-    void* const* const regions = task.regions();
-    if (type.operand_count == type.parameter_count) {
-      type.run(kernel, regions);
-    } else {
-      constexpr std::size_t kFew = 16;
-      std::array<const void*, kFew> few;
-      std::vector<const void*> many;
-      const void** arguments = few.data();
-      if (type.parameter_count > kFew) {
-        many.resize(type.parameter_count);
-        arguments = many.data();
-      }
-      std::uint32_t next = 0;
-      for (std::uint32_t i = 0; i < type.parameter_count; ++i)
-        arguments[i] = type.parameters[i].is_data ? regions[next++] : task.storage() + type.scalar_offsets[i];
-      type.run(kernel, arguments);
-    }
-  } catch (...) {
-    failure = std::current_exception();
-  }
-  here.task = outer;
-  if (failure) {
-    Outcome outcome;
-    outcome.failure = failure;
-    outcome.began = outcome.ended = driver_.now();
-    return lifecycle_.finished(task, outcome, here.worker, true);
-  }
-  here.executed.add(1);
-  if (!type.one_off && static_cast<const detail::PreparedCodelet&>(type).has_work)
-    add_to(here.totals.flops, Lifecycle::work_of(task).flops);
-  return lifecycle_.finished_fast(here, task);
-}
-
 /// A kernel in the task's own storage, on data wherever they are.
 void CpuWorkers::call_one_off(TaskNode& task, std::span<const Argument> arguments) {
   std::vector<detail::HomeView> views(arguments.size());
@@ -219,7 +179,7 @@ TaskNode* CpuWorkers::run_placed(ThreadContext& here, TaskNode& task, bool may_c
 TaskNode* CpuWorkers::run_begun(ThreadContext& here, TaskNode& task, bool may_continue) {
   TaskNode* const next = lean_ ? run_fast(here, task) : run_placed(here, task, true);
   if (next == nullptr || may_continue) return next;
-  queue(*next);
+  queue(here, *next);
   return nullptr;
 }
 
@@ -233,21 +193,6 @@ TaskNode* CpuWorkers::run_any(ThreadContext& here, TaskNode& task, bool may_cont
     next = run_placed(here, task, may_continue);
   }
   return next;
-}
-
-void CpuWorkers::run_chain(ThreadContext& here, std::uint64_t entry) {
-  if (LightEntry::is(entry)) {
-    run_light(here, entry);
-    return;
-  }
-  settle_light(here);
-  TaskNode* task = task_of(entry);
-  while (task != nullptr) {
-    task = run_any(here, *task, true);
-    if (here.slot != nullptr || task == nullptr) continue;
-    queue(*task);  // it has lost its slot while it waited
-    return;
-  }
 }
 
 bool CpuWorkers::work(ThreadContext& here, const TaskNode* target, const std::function<bool()>& enough) {

@@ -81,8 +81,8 @@ class CpuWorkers {
   /// Lets the threads end once they find nothing to do. Called when nothing is left to run.
   void stop();
 
-  /// A task in the fast lane is ready; from any thread.
-  void queue(detail::TaskNode& task);
+  /// A task in the fast lane is ready; from any thread, whose context is `here`.
+  void queue(ThreadContext& here, detail::TaskNode& task);
   /// Starts a light run that has been reset.
   void launch(detail::GraphRun& run);
   /// Reports what the calling thread has done of a light run; before it waits.

@@ -17,6 +17,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "engine/access_rights.hpp"
 #include "engine/codelets.hpp"
 #include "engine/cpu_workers.hpp"
 #include "engine/device_driver.hpp"
@@ -47,17 +48,13 @@ class Engine final : public engine::Driver, public memory::TransferSink {
   /// The last handle of borrowed data is gone: brings the contents back to the user's memory.
   void give_back(Datum& datum) noexcept;
 
-  // ---- submission (engine.cpp) ----------------------------------------------------------------------------------
+  // ---- submission (submission.cpp) ------------------------------------------------------------------------------
   Task submit(const Submission& submission);
   /// A node of this engine, with one reference.
   TaskNode* make_node() { return TaskNode::make(contexts_->here().blocks); }
   /// Fills a node from a submission: checks the arguments, copies scalars, refers to data. `plain_only`: whether a task
   /// that is not plain gets its operands only. Throws `InvalidArgument`, `NoEligibleDevice`, `OutOfMemory`.
   void describe(engine::ThreadContext& here, TaskNode& task, const Submission& submission);
-  /// The same for a plain task without options.
-  void describe_plain(TaskNode& task, const TaskType& type, const Submission& submission);
-  /// The type of a submission without options whose task is plain; null where it may be another.
-  const TaskType* plain_type(engine::ThreadContext& here, const Submission& submission);
 
   // ---- graphs (graph_run.cpp) -----------------------------------------------------------------------------------
   Task run(RecordedGraph& graph, const Plan* plan);
@@ -78,6 +75,7 @@ class Engine final : public engine::Driver, public memory::TransferSink {
   memory::Manager& memory() noexcept { return memory_; }
   const std::shared_ptr<RunTable>& runs() const noexcept { return runs_; }
   engine::ThreadContexts& contexts() noexcept { return *contexts_; }
+  engine::AccessRights& access_rights() noexcept { return access_rights_; }
   Report report();
   void reset_report();
   /// Lets a datum end with the last task that uses it.
@@ -93,7 +91,7 @@ class Engine final : public engine::Driver, public memory::TransferSink {
 
   // ---- Driver -----------------------------------------------------------------------------------------------------
   Seconds now() const override;
-  void queue_fast(TaskNode& task) override;
+  void queue_fast(engine::ThreadContext& here, TaskNode& task) override;
   void queue_present(TaskNode& task) override;
   void wake(std::uint64_t devices) override;
   std::optional<WorkerId> current_worker() const override;
@@ -111,6 +109,9 @@ class Engine final : public engine::Driver, public memory::TransferSink {
   static Settings resolve(const RuntimeOptions& options);
   Engine(const RuntimeOptions& options, Settings&& settings);
 
+  const TaskType* plain_type(engine::ThreadContext& here, const Submission& submission);
+  void describe_plain(engine::ThreadContext& here, TaskNode& task, const TaskType& type,
+                      const Submission& submission, DataAccess* accesses);
   void abandon(GraphRun& run) noexcept;
   void abandon_host_access(TaskNode& task) noexcept;
   void check_region(const TaskNode& task, std::span<const PackedArgument> arguments, std::size_t i) const;
@@ -149,6 +150,7 @@ class Engine final : public engine::Driver, public memory::TransferSink {
   std::unique_ptr<graph::BlockPool, RetirePool>
       pool_;  ///< What it holds outlives the engine while there are handles.
   std::shared_ptr<engine::ThreadContexts> contexts_;
+  engine::AccessRights access_rights_;
   std::shared_ptr<RunTable> runs_ = std::make_shared<RunTable>();
   engine::Lifecycle lifecycle_;
   engine::CpuWorkers cpu_workers_;

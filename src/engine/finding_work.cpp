@@ -47,7 +47,7 @@ void pause_about_a_microsecond() noexcept {
 
 // ---- queues ----------------------------------------------------------------------------------------------------------
 
-void CpuWorkers::queue(TaskNode& task) { push_entry(contexts_.here(), entry_of(task)); }
+void CpuWorkers::queue(ThreadContext& here, TaskNode& task) { push_entry(here, entry_of(task)); }
 
 void CpuWorkers::push_entry(ThreadContext& here, std::uint64_t entry) {
   if (here.slot != nullptr && here.slot->device == *lifecycle_.fast_device())

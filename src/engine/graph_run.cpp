@@ -72,7 +72,8 @@ Task Engine::run(RecordedGraph& graph, const Plan* plan) {
   here.submitted.add(2);  // start and end
   bool ready = false;
   try {
-    ready = graph::infer(here.inference, *start, *end, graph.footprint(), {});
+    const engine::AccessRights::Section section(access_rights_, here);
+    ready = graph::infer(here.inference, *start, *end, graph.footprint(), {}, section.alone());
   } catch (...) {
     here.finished.add(2);
     here.deactivated.add(1);
@@ -81,7 +82,8 @@ Task Engine::run(RecordedGraph& graph, const Plan* plan) {
     abandon(run);
     throw;
   }
-  if (ready) lifecycle_.ready(*start);
+  graph::release_dropped(here.inference);
+  if (ready) lifecycle_.ready(here, *start);
   here.deactivated.add(1);
   return result;
 }

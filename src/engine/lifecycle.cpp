@@ -58,41 +58,6 @@ Lifecycle::Lifecycle(const platform::Machine& machine, memory::Manager& memory,
 
 // ---- ready -----------------------------------------------------------------------------------------------------
 
-void Lifecycle::ready(TaskNode& task) { become_ready(contexts_.here(), task, nullptr); }
-
-bool Lifecycle::withdrawn(const TaskNode& task) const noexcept {
-  return (task.requests.load(std::memory_order_seq_cst) & (TaskNode::kCancel | TaskNode::kFailed)) != 0 ||
-         (task.kind == TaskKind::Kernel && index(task.id) <= cancelled_up_to.load(std::memory_order_relaxed));
-}
-
-/// Nothing is to be decided or moved: only CPU workers can run it, and its data has never left the host.
-bool Lifecycle::takes_fast_lane(const TaskNode& task) const noexcept {
-  if (!task.has(TaskNode::kPlain) || task.priority() != 0) return false;
-  if (memory_.all_at_home()) return true;
-  for (std::uint32_t i = 0; i < task.region_count; ++i)
-    if (!task.region(i).datum().host_only.load(std::memory_order_relaxed)) return false;
-  return true;
-}
-
-/// May end the task and those that depend on it; what becomes ready in turn is handled before it returns.
-void Lifecycle::become_ready(ThreadContext& here, TaskNode& task, TaskNode** continuation) {
-  here.activated.add(1);
-  if (task.kind == TaskKind::HostAccess) task.extra().activated = true;
-  if (task.kind != TaskKind::Kernel || !takes_fast_lane(task)) {
-    enter_placed_lane(task);
-    return;
-  }
-  if (!recorder_.lean()) task.extra().ready_at = driver_.now();
-  if (continuation != nullptr && *continuation == nullptr && !holds_urgent(*fast_device_)) {
-    *continuation = &task;  // `begin_fast` asks whether it was withdrawn
-    return;
-  }
-  task.state.store(TaskState::Ready, std::memory_order_release);
-  light_fence();  // pairs with the heavy one in `cancel`: either this sees the request, or that sees the state
-  if (withdrawn(task) && !settle(task)) return;
-  driver_.queue_fast(task);
-}
-
 void Lifecycle::enter_placed_lane(TaskNode& task) {
   task.requests.fetch_or(TaskNode::kPlaced, std::memory_order_relaxed);
   task.extra().ready_at = driver_.now();
@@ -125,47 +90,6 @@ void Lifecycle::enter_placed_lane(TaskNode& task) {
       push_to_policy(task);
       return;
   }
-}
-
-/// The slow part of `begin_fast`: somebody has asked for the task, or it must not run.
-bool Lifecycle::settle(TaskNode& task) {
-  const bool cancels = withdrawn(task);
-  std::uint8_t verdict = TaskNode::kOpen;
-  const std::uint8_t mine = cancels ? TaskNode::kCancelledByOwner : TaskNode::kRunByOwner;
-  if (!task.verdict.compare_exchange_strong(verdict, mine, std::memory_order_acq_rel)) {
-    if (verdict == TaskNode::kTakenOutOfQueue) {
-      detail::release_reference(&task);  // that of the queue's entry
-      return false;
-    }
-    if (verdict != TaskNode::kLeftToOwner) return true;
-  } else if (!cancels) {
-    return true;
-  }
-  end(task, TaskState::Cancelled, nullptr);
-  return false;
-}
-
-bool Lifecycle::take_out_of_queue(TaskNode& task) {
-  const auto queued = [&] {
-    return task.state.load(std::memory_order_acquire) == TaskState::Ready && !task.asked(TaskNode::kPlaced) &&
-           task.begun.load(std::memory_order_relaxed) == 0;
-  };
-  if (!queued()) return false;
-  task.requests.fetch_or(TaskNode::kClaim, std::memory_order_seq_cst);
-  heavy_fence();
-  if (!queued()) return false;
-  detail::add_reference(&task);  // for the entry that stays in the queue
-  std::uint8_t verdict = TaskNode::kOpen;
-  if (task.verdict.compare_exchange_strong(verdict, TaskNode::kTakenOutOfQueue, std::memory_order_acq_rel))
-    return true;
-  detail::release_reference(&task);
-  return false;
-}
-
-bool Lifecycle::refuse_taken(TaskNode& task) {
-  if (!withdrawn(task)) return false;
-  end(task, TaskState::Cancelled, nullptr);
-  return true;
 }
 
 /// The program's own access: as a task on the host that runs until the program lets go. Whoever waits for it sees to
@@ -422,28 +346,6 @@ TaskNode* Lifecycle::finished(TaskNode& task, const Outcome& outcome, std::uint3
   return continuation;
 }
 
-TaskNode* Lifecycle::finished_fast(ThreadContext& here, TaskNode& task) {
-  if (task.has(TaskNode::kRunNode)) {
-    TaskNode* continuation = nullptr;
-    close(here, {&task, TaskState::Done, nullptr}, &continuation);
-    return continuation;
-  }
-  // Where captures go with the task, their destructors may wait: no successor may depend on this thread.
-  const bool destroys = task.has(TaskNode::kHasCaptures);
-  TaskNode* continuation = nullptr;
-  task.state.store(TaskState::Done, std::memory_order_release);
-  std::uintptr_t edge = task.successors.exchange(detail::kClosed, std::memory_order_seq_cst);
-  while (edge != 0) {
-    // First: the successor, which owns the edge, may be gone after its release.
-    const std::uintptr_t next = detail::edge_word(edge);
-    TaskNode& successor = detail::edge_head(edge);
-    if (release_one(successor)) become_ready(here, successor, destroys ? nullptr : &continuation);
-    edge = next;
-  }
-  after_close(here, task);
-  return continuation;
-}
-
 void Lifecycle::end(TaskNode& task, TaskState state, std::exception_ptr error) {
   if (const detail::TaskExtra* const extra = task.extra_or_null(); extra != nullptr && extra->by_policy) {
     const std::lock_guard lock(policy_mutex_);
@@ -592,7 +494,7 @@ void Lifecycle::light_cancelled(GraphRun& run) {
 
 void Lifecycle::light_run_over(GraphRun& run) {
   TaskNode& end = *run.end;
-  if (release_one(end)) ready(end);
+  if (release_one(end)) ready(contexts_.here(), end);
 }
 
 void Lifecycle::retire_stand_in(TaskNode& node) {

@@ -36,7 +36,7 @@ class Driver {
   virtual ~Driver() = default;
   virtual Seconds now() const = 0;
   /// A task in the fast lane is ready: any CPU worker may run it at once.
-  virtual void queue_fast(detail::TaskNode& task) = 0;
+  virtual void queue_fast(ThreadContext& here, detail::TaskNode& task) = 0;
   /// A task's operands have arrived on its device: a worker of it is to run it; or, for a host access,
   /// `Lifecycle::grant` is due. May be called with the memory manager's lock held.
   virtual void queue_present(detail::TaskNode& task) = 0;
@@ -93,7 +93,7 @@ class Lifecycle {
   // ---- the life ----------------------------------------------------------------------------------------------
 
   /// Every task that it waited for is over.
-  void ready(detail::TaskNode& task);
+  void ready(ThreadContext& here, detail::TaskNode& task);
   /// Whoever makes a task in the fast lane ready, or has taken it to run it: whether to go on. Otherwise it is over, or
   /// somebody else sees to it, and the caller's hold on it is gone.
   bool begin_fast(detail::TaskNode& task) {
@@ -217,6 +217,7 @@ class Lifecycle {
   void close_one(ThreadContext& here, Closing&& closing, detail::TaskNode** continuation);
   bool cancel_placed(detail::TaskNode& task, TaskState state);
   void after_close(ThreadContext& here, detail::TaskNode& task);
+  void let_go(ThreadContext& here, detail::TaskNode& task) noexcept;
   void count_urgent(const detail::TaskNode& task, bool more) noexcept;
   detail::TaskNode* keep_failure(detail::TaskNode& task, detail::GraphRun* run, std::exception_ptr error);
   std::optional<Placing> acquire(detail::TaskNode& task, const DeviceInfo& device);

@@ -63,7 +63,7 @@ bool CpuWorkers::try_run_inside(TaskNode& task) {
     placed_.fetch_sub(1, std::memory_order_relaxed);
   }
   TaskNode* const next = run_placed(here, task, false);
-  if (next != nullptr) queue(*next);
+  if (next != nullptr) queue(here, *next);
   return true;
 }
 

@@ -25,7 +25,7 @@ struct ThreadContexts::Registrations {
   }
 };
 
-thread_local ThreadContexts::Current ThreadContexts::current_;
+constinit thread_local ThreadContexts::Current ThreadContexts::current_;
 thread_local ThreadContexts::Registrations ThreadContexts::registrations_;
 
 ThreadContexts::ThreadContexts(graph::BlockPool& pool) : pool_(pool), serial_(pool.serial()) {}

@@ -73,6 +73,7 @@ struct alignas(128) ThreadContext {
   std::vector<Sight> slot_sights;
   std::vector<Sight> queue_sights;
   std::int32_t submissions_until_check = 0;
+  std::int64_t submitted_by_others = 0;  ///< As it was at the last check.
   graph::InferenceScratch inference;
   std::uint64_t next_id = 1;  ///< Of a block of task numbers that it has reserved
   std::uint64_t last_id = 0;  ///< up to this one.
@@ -90,11 +91,20 @@ struct alignas(128) ThreadContext {
   Counter activated;               ///< Submissions begun, and tasks made ready.
   Counter deactivated;             ///< Submissions ended, and tasks that are over.
   std::array<Counter, graph::kCountedCodelets> codelet_users;
-  Counter executed;  ///< Fast-lane tasks that it has run.
+  Counter executed;                        ///< Fast-lane tasks that it has run.
+  std::atomic<bool> uses_accesses{false};  ///< See access_rights.hpp.
   FastTotals totals;
 
   /// Fast-lane tasks that it has made ready while it occupied no slot; anyone takes from it.
   SubmissionQueue queue;
+
+  /// Counts nodes of a codelet that the thread makes (positive) or destroys.
+  void count_codelet_user(const detail::PreparedCodelet& codelet, int more) noexcept {
+    if (codelet.number < graph::kCountedCodelets)
+      codelet_users[codelet.number].add(more);
+    else
+      codelet.other_users.fetch_add(more, std::memory_order_release);
+  }
 };
 
 /// The contexts of one engine. Outlives it where threads still hold on to one.
@@ -146,7 +156,8 @@ class ThreadContexts : public std::enable_shared_from_this<ThreadContexts> {
         .load(std::memory_order_acquire);
   }
 
-  static thread_local Current current_;
+  // Initialised at compile time, and of the model that needs no call: asked for with every submission.
+  [[gnu::tls_model("initial-exec")]] static constinit thread_local Current current_;
   static thread_local Registrations registrations_;
 
   graph::BlockPool& pool_;

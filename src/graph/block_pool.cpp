@@ -27,7 +27,7 @@ std::uint64_t next_serial() noexcept {
   return next.fetch_add(1, std::memory_order_relaxed);
 }
 
-thread_local CurrentCache current;
+[[gnu::tls_model("initial-exec")]] constinit thread_local CurrentCache current;
 
 }  // namespace
 

@@ -60,24 +60,20 @@ ReaderList::~ReaderList() {
   if (capacity_ != kInline) delete[] many_;
 }
 
-void ReaderList::add(TaskNode* reader, std::vector<TaskNode*>& dropped) {
-  if (size_ == capacity_) {
-    // Readers that are over no longer matter. Failed ones stay: order edges carry no failure, and nothing is lost.
-    TaskNode** const list = data();
-    TaskNode** const kept = std::partition(list, list + size_, [](const TaskNode* task) {
-      return task->state.load(std::memory_order_acquire) != TaskState::Done;
-    });
-    dropped.insert(dropped.end(), kept, list + size_);
-    size_ = static_cast<std::uint32_t>(kept - list);
-    if (size_ > capacity_ / 2) {  // so that the pass is paid for by as many additions
-      auto* const more = new TaskNode*[std::size_t{2} * capacity_];
-      std::copy_n(list, size_, more);
-      if (capacity_ != kInline) delete[] many_;
-      many_ = more;
-      capacity_ *= 2;
-    }
-  }
-  data()[size_++] = reader;
+void ReaderList::make_room(std::vector<TaskNode*>& dropped) {
+  // Readers that are over no longer matter. Failed ones stay: order edges carry no failure, and nothing is lost.
+  TaskNode** const list = data();
+  TaskNode** const kept = std::partition(list, list + size_, [](const TaskNode* task) {
+    return task->state.load(std::memory_order_acquire) != TaskState::Done;
+  });
+  dropped.insert(dropped.end(), kept, list + size_);
+  size_ = static_cast<std::uint32_t>(kept - list);
+  if (size_ <= capacity_ / 2) return;  // so that the pass is paid for by as many additions
+  auto* const more = new TaskNode*[std::size_t{2} * capacity_];
+  std::copy_n(list, size_, more);
+  if (capacity_ != kInline) delete[] many_;
+  many_ = more;
+  capacity_ *= 2;
 }
 
 void ReaderList::clear(std::vector<TaskNode*>& dropped) {
@@ -138,13 +134,14 @@ std::string Datum::name() const {
 }
 
 bool Datum::unused() noexcept {
-  const std::lock_guard lock(access_lock);
   bool unused = true;
-  for_each_access([&](const Box&, const AccessState& state) {
-    const auto over = [](const TaskNode* task) { return task->closed(); };
-    const auto readers = state.readers.all();
-    unused = unused && (!state.writer || over(state.writer.get())) &&
-             std::all_of(readers.begin(), readers.end(), over);
+  with_accesses(*this, [this, &unused] {
+    for_each_access([&](const Box&, const AccessState& state) {
+      const auto over = [](const TaskNode* task) { return task->closed(); };
+      const auto readers = state.readers.all();
+      unused = unused && (!state.writer || over(state.writer.get())) &&
+               std::all_of(readers.begin(), readers.end(), over);
+    });
   });
   return unused;
 }

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <hocket/data.hpp>
 #include <memory>
 #include <mutex>
@@ -65,12 +66,18 @@ class ReaderList {
 
   std::span<TaskNode* const> all() const noexcept { return {data(), size_}; }
   bool empty() const noexcept { return size_ == 0; }
+  std::uint32_t size() const noexcept { return size_; }
+  TaskNode* last() const noexcept { return size_ != 0 ? data()[size_ - 1] : nullptr; }
   /// Takes over a reference. Readers that are over may be dropped; their references go to `dropped`.
-  void add(TaskNode* reader, std::vector<TaskNode*>& dropped);
+  void add(TaskNode* reader, std::vector<TaskNode*>& dropped) {
+    if (size_ == capacity_) make_room(dropped);
+    data()[size_++] = reader;
+  }
   /// Empties the list; the references go to `dropped`.
   void clear(std::vector<TaskNode*>& dropped);
 
  private:
+  void make_room(std::vector<TaskNode*>& dropped);
   static constexpr std::uint32_t kInline = 2;
   TaskNode* const* data() const noexcept { return capacity_ == kInline ? in_place_ : many_; }
   TaskNode** data() noexcept { return capacity_ == kInline ? in_place_ : many_; }
@@ -103,6 +110,9 @@ struct DatumDescription {
 /// Lets a datum end with the last task that uses it. Provided by the engine.
 void retire(Datum& datum) noexcept;
 
+/// Calls `use` while no other thread uses the records of that datum's accesses. Provided by the engine.
+void with_accesses(Datum& datum, const std::function<void()>& use);
+
 class Datum {
  public:
   /// Starts with one reference.
@@ -128,7 +138,7 @@ class Datum {
   /// that is ready may read it without one, since nothing else may write the parts that it uses.
   std::atomic<bool> host_only{true};
 
-  // ---- accesses; guarded by `access_lock`; several are locked in order of `id()` ---------------------------------
+  // ---- accesses; guarded by `access_lock`, several locked in order of `id()`, unless one thread alone uses any -------
 
   SpinLock access_lock;
   /// The state of the only part, while there is but one: until a region that is not the whole is accessed. Else null.

@@ -297,17 +297,16 @@ std::vector<GraphDiagnostic> RecordedGraph::validate() const {
     for (const Operand& operand : task->operands()) {
       Datum& datum = operand.region->datum();
       const auto [entry, made] = written.try_emplace(&datum, datum.whole(), false);
-      if (made) {
-        const std::lock_guard lock(datum.access_lock);
-        std::uint32_t number = 0;
-        graph::BoxMap<bool>& parts = entry->second;
-        datum.for_each_access([&](const Box& box, const AccessState& state) {
-          // The slot is only a cache key: one of its own for each part of the datum.
-          const std::uint32_t slot = 1000000 + number++;
-          if (!state.written) return;
-          for (const std::uint32_t part : parts.cover(box, slot)) parts[part].state = true;
+      if (made)
+        with_accesses(datum, [&datum, &parts = entry->second] {
+          std::uint32_t number = 0;
+          datum.for_each_access([&](const Box& box, const AccessState& state) {
+            // The slot is only a cache key: one of its own for each part of the datum.
+            const std::uint32_t slot = 1000000 + number++;
+            if (!state.written) return;
+            for (const std::uint32_t part : parts.cover(box, slot)) parts[part].state = true;
+          });
         });
-      }
       if (!reads(operand.access)) continue;
       for (const std::uint32_t part : entry->second.cover(operand.region->box(), operand.region->slot()))
         if (!entry->second[part].state) {

@@ -67,9 +67,7 @@ std::string TaskNode::display_name() const {
 
 // ---- arguments -------------------------------------------------------------------------------------------------------
 
-void** TaskNode::make_regions(std::uint32_t count) {
-  region_count = static_cast<std::uint8_t>(count);
-  if (count <= kInlineRegions) return regions_.data();
+void** TaskNode::spill_regions(std::uint32_t count) {
   auto* const spill = static_cast<void**>(::operator new(count * sizeof(void*)));
   regions_[0] = spill;
   flags |= kSpilledRegions;
@@ -100,8 +98,7 @@ void TaskNode::borrowed_storage(std::byte* storage) noexcept {
 
 // ---- edges -----------------------------------------------------------------------------------------------------------
 
-void TaskNode::make_edges(std::uint32_t count) {
-  if (count <= kInlineEdges) return;
+void TaskNode::make_chunks(std::uint32_t count) {
   EdgeChunk* first = nullptr;
   for (std::uint32_t made = 0; made < count; made += EdgeChunk::kSlots) {
     const graph::CurrentCache& here = graph::current_cache();

@@ -278,7 +278,10 @@ class alignas(graph::kBlockBytes) TaskNode {
   // ---- data arguments of plain tasks -------------------------------------------------------------------------------------
 
   /// Room for that many; each entry is to point to the `HomeView` of a region.
-  void** make_regions(std::uint32_t count);
+  void** make_regions(std::uint32_t count) {
+    region_count = static_cast<std::uint8_t>(count);
+    return count <= kInlineRegions ? regions_.data() : spill_regions(count);
+  }
   void* const* regions() const noexcept {
     return has(kSpilledRegions) ? static_cast<void* const*>(regions_[0]) : regions_.data();
   }
@@ -317,13 +320,17 @@ class alignas(graph::kBlockBytes) TaskNode {
   // ---- edges -----------------------------------------------------------------------------------------------------------------
 
   /// Room for that many edges from predecessors; called at most once.
-  void make_edges(std::uint32_t count);
+  void make_edges(std::uint32_t count) {
+    if (count > kInlineEdges) make_chunks(count);
+  }
 
  private:
   friend class EdgeCursor;
   friend void destroy_node(TaskNode* node) noexcept;
   void borrowed_storage(std::byte* storage) noexcept;
+  void make_chunks(std::uint32_t count);
   void free_chunks() noexcept;
+  void** spill_regions(std::uint32_t count);
 };
 static_assert(sizeof(TaskNode) == graph::kBlockBytes);
 
@@ -381,6 +388,8 @@ class TaskRef {
     return reference;
   }
   TaskNode* release() noexcept { return std::exchange(node_, nullptr); }
+  /// Takes over a reference that the caller has, and leaves the former one to it.
+  void reset(TaskNode* node) noexcept { node_ = node; }
 
   TaskNode* get() const noexcept { return node_; }
   TaskNode* operator->() const noexcept { return node_; }
@@ -404,6 +413,9 @@ inline bool link_edge(TaskNode& predecessor, std::uintptr_t edge) noexcept {
   }
   return false;
 }
+
+/// The last reference is gone.
+void destroy_node(TaskNode* node) noexcept;
 
 /// Marks `node` as failed by `culprit` (or by what made that one fail), unless it is marked already.
 void mark_failed_by(TaskNode& node, TaskNode& culprit);
