@@ -141,7 +141,8 @@ class CpuWorkers {
   void push_entry(ThreadContext& here, std::uint64_t entry);
   void run_light(ThreadContext& here, std::uint64_t entry);
   void run_light_chain(ThreadContext& here, detail::GraphRun& run, std::uint32_t task);
-  bool call_light(ThreadContext& here, detail::GraphRun& run, std::uint32_t task);
+  bool may_run_light(detail::GraphRun& run, std::uint32_t task);
+  static void add_work(ThreadContext& here, detail::TaskNode& task);
   void spoil(detail::GraphRun& run, std::uint32_t task);
   detail::TaskNode* run_fast(ThreadContext& here, detail::TaskNode& task);
   detail::TaskNode* run_placed(ThreadContext& here, detail::TaskNode& task, bool may_continue);

@@ -19,9 +19,8 @@ DataHandle Engine::make_data(DatumDescription description) {
     if (__builtin_mul_overflow(bytes, extent, &bytes) || bytes > PTRDIFF_MAX)
       throw InvalidArgument(fmt::format("data '{}' of shape {} is larger than the address space", name(),
                                         to_string(description.shape)));
-  auto* const datum = new Datum(*this, id, std::move(description));
-  memory_.attach(*datum);
-  DataHandle handle(&datum->region(datum->whole()));
+  Datum* const datum = Datum::make(contexts_->here().blocks, id, std::move(description));
+  DataHandle handle(&datum->whole());
   datum->release();  // the handle's is the one that stays
   return handle;
 }
@@ -30,7 +29,7 @@ HostAccessGrant Engine::begin_host_access(const DataHandle& handle, Access acces
   Region* const region = handle.region();
   if (region == nullptr) throw InvalidArgument("an empty Data handle cannot be read or written");
   Datum& datum = region->datum();
-  if (datum.engine.load(std::memory_order_acquire) != this)
+  if (datum.engine() != this)
     throw InvalidArgument(
         fmt::format("data '{}' belongs to another runtime, or one that has ended", region->name()));
   engine::ThreadContext& here = contexts_->here();
@@ -72,7 +71,7 @@ HostAccessGrant Engine::begin_host_access(const DataHandle& handle, Access acces
   grant.strides = datum.home_strides();
   std::size_t offset = 0;
   for (std::size_t d = 0; d < kMaxRank; ++d) offset += region->box().offset[d] * grant.strides[d];
-  grant.memory = datum.home() + offset * datum.description().element.bytes;
+  grant.memory = datum.home() + offset * datum.element().bytes;
   {
     const std::lock_guard lock(host_access_mutex_);
     ++host_accesses_[std::this_thread::get_id()];
@@ -107,7 +106,7 @@ void Engine::end_host_access(TaskNode& task) noexcept {
 
 void Engine::give_back(Datum& datum) noexcept {
   try {
-    DataHandle handle(&datum.region(datum.whole()));
+    const DataHandle handle(&datum.whole());
     end_host_access(*begin_host_access(handle, Access::Read, false).task);
   } catch (const std::exception& exception) {
     spdlog::error("hocket: the contents of borrowed data '{}' could not be brought back: {}", datum.name(),
@@ -130,9 +129,9 @@ DataHandle::~DataHandle() {
   if (region_ == nullptr) return;
   Datum& datum = region_->datum();
   if (datum.handles.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-  if (datum.description().borrowed != nullptr && !datum.description().read_only) {
+  if (datum.borrowed() && !datum.read_only()) {
     // The last handle of borrowed memory, which may be gone after this. What gives it back makes one more for a while.
-    Engine* const engine = datum.engine.load(std::memory_order_acquire);
+    Engine* const engine = datum.engine();
     if (engine != nullptr && !datum.giving_back.exchange(true)) engine->give_back(datum);
   }
   datum.release();

@@ -24,7 +24,7 @@ std::uint64_t bit(DeviceId device) noexcept { return std::uint64_t{1} << index(d
 Format wanted_format(const Variant* variant, const Operand& operand, const Device& device) {
   if (variant != nullptr)
     if (const std::optional<Format> wanted = variant->wanted_format(operand.parameter)) return *wanted;
-  return device.preferred_format(operand.region->datum().description().element, operand.access);
+  return device.preferred_format(operand.region->datum().element(), operand.access);
 }
 
 }  // namespace
@@ -51,16 +51,15 @@ std::string Lifecycle::why_not(TaskNode& task, const DeviceInfo& info) {
   for (std::size_t i = 0; i < task.operands().size(); ++i) {
     const Datum& datum = task.operands()[i].region->datum();
     // The common case asks nobody: data as it lies at home.
-    if (info.memory_node == kHostNode && formats[i] == Format{datum.description().element, Layout::RowMajor})
-      continue;
+    if (info.memory_node == kHostNode && formats[i] == Format{datum.element(), Layout::RowMajor}) continue;
     const memory::Manager::Reachable way =
         memory_.reachable(datum, info, formats[i], task.operands()[i].access);
     if (!way.possible)
       return fmt::format(
           "no conversion leads from data '{}' ({}) to the {} that the variant wants for argument {}",
-          task.operands()[i].region->name(), to_string(datum.description().element), to_string(formats[i]),
+          task.operands()[i].region->name(), to_string(datum.element()), to_string(formats[i]),
           task.operands()[i].parameter);
-    if (way.lossy && !datum.description().permit_lossy)
+    if (way.lossy && !datum.permit_lossy())
       return fmt::format(
           "its variant wants argument {} as {}, which loses precision, and data '{}' does not permit "
           "that (DataOptions::permit_lossy)",
@@ -143,7 +142,7 @@ Work Lifecycle::work_with_traffic(TaskNode& task) {
     for (const Operand& operand : task.operands()) {
       const double touches = operand.access == Access::ReadWrite ? 2.0 : 1.0;
       work.bytes += touches * static_cast<double>(operand.region->box().shape.elements() *
-                                                  operand.region->datum().description().element.bytes);
+                                                  operand.region->datum().element().bytes);
     }
   }
   return work;

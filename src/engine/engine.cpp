@@ -143,15 +143,14 @@ Engine::~Engine() {
   }
   // Borrowed data whose handles outlive the runtime.
   for (Datum* datum : memory_.attached()) {
-    const DatumDescription& description = datum->description();
-    if (description.borrowed != nullptr && !description.read_only && !datum->giving_back.exchange(true))
-      give_back(*datum);
+    if (datum->borrowed() && !datum->read_only() && !datum->giving_back.exchange(true)) give_back(*datum);
     datum->release();
   }
   cpu_workers_.stop();
   for (const auto& driver : drivers_)
     if (driver) driver->stop();
   if (host_copier_) host_copier_->stop();
+  pool_->disown();  // from now on data has no engine
   memory_.detach_all();
   codelets_->release_all();
   contexts_->close();
@@ -166,14 +165,14 @@ void Engine::retire(Datum& datum) {
   node->extra().retired = &datum;
   TaskNode* const task = std::exchange(here.task, nullptr);  // it belongs to nobody
   const auto light_task = std::exchange(here.light_task, {});
-  const DataAccess whole{&datum.region(datum.whole()), Access::Write};
+  const DataAccess whole{&datum.whole(), Access::Write};
   submit_node(here, *node, {&whole, 1}, {}, true);
   here.light_task = light_task;
   here.task = task;
 }
 
 void retire(Datum& datum) noexcept {
-  Engine* const engine = datum.engine.load(std::memory_order_acquire);
+  Engine* const engine = datum.engine();
   try {
     if (engine != nullptr)
       engine->retire(datum);
@@ -185,7 +184,7 @@ void retire(Datum& datum) noexcept {
 }
 
 void with_accesses(Datum& datum, const std::function<void()>& use) {
-  Engine* const engine = datum.engine.load(std::memory_order_acquire);
+  Engine* const engine = datum.engine();
   if (engine == nullptr) {
     const std::lock_guard lock(datum.access_lock);
     use();

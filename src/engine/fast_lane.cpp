@@ -184,10 +184,7 @@ TaskNode* CpuWorkers::run_fast(ThreadContext& here, TaskNode& task) {
     return lifecycle_.finished(task, outcome, here.worker, true);
   }
   here.executed.add(1);
-  if (!type.one_off && static_cast<const PreparedCodelet&>(type).has_work)
-    here.totals.flops.store(
-        here.totals.flops.load(std::memory_order_relaxed) + Lifecycle::work_of(task).flops,
-        std::memory_order_relaxed);
+  if (!type.one_off && static_cast<const PreparedCodelet&>(type).has_work) add_work(here, task);
   return lifecycle_.finished_fast(here, task);
 }
 

@@ -99,7 +99,7 @@ void Lifecycle::grant_host_access(TaskNode& task) {
   bool present = true;
   const Datum& datum = task.operands().front().region->datum();
   if (!datum.host_only.load(std::memory_order_relaxed)) {
-    const Format format{datum.description().element, Layout::RowMajor};
+    const Format format{datum.element(), Layout::RowMajor};
     present = memory_.acquire(task, host_, {&format, 1}) == memory::Acquisition::Present;
   }
   if (present) driver_.queue_present(task);
@@ -300,9 +300,9 @@ std::vector<Argument> Lifecycle::arguments(TaskNode& task) {
     if (at_home) {
       std::size_t offset = 0;
       for (std::size_t d = 0; d < kMaxRank; ++d) offset += box.offset[d] * datum.home_strides()[d];
-      buffer.memory = datum.home() + offset * datum.description().element.bytes;
+      buffer.memory = datum.home() + offset * datum.element().bytes;
       buffer.strides = datum.home_strides();
-      buffer.format = {datum.description().element, Layout::RowMajor};
+      buffer.format = {datum.element(), Layout::RowMajor};
     } else {
       buffer.memory = replica->memory;
       buffer.strides = replica->strides;

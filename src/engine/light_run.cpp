@@ -65,21 +65,45 @@ void CpuWorkers::run_light(ThreadContext& here, std::uint64_t entry) {
 void CpuWorkers::run_light_chain(ThreadContext& here, GraphRun& run, std::uint32_t task) {
   const RecordedGraph& graph = run.graph;
   const LightTask* const tasks = graph.light_tasks();
+  const void* const* const arguments = graph.light_arguments();
   const std::uint32_t* const successors = graph.successors();
+  std::uint32_t* const counters = run.counters.get();
   const std::uint64_t id = index(run.id);
+  const ThreadContext::LightTaskInHand outer = here.light_task;
+  TaskNode* const outer_task = std::exchange(here.task, nullptr);
   constexpr std::uint32_t kNone = 0xffffffffu;
   while (task != kNone) {
     const LightTask& light = tasks[task];
-    const std::atomic<bool>* const spoilt = run.spoilt.load(std::memory_order_acquire);
-    bool runs = id > lifecycle_.cancelled_up_to.load(std::memory_order_relaxed) &&
-                (spoilt == nullptr || !spoilt[task].load(std::memory_order_relaxed));
-    if (runs)
-      runs = call_light(here, run, task);
-    else
-      lifecycle_.light_cancelled(run);
-    if (here.light_run != &run) {  // the kernel has waited
-      settle_light(here);
-      here.light_run = &run;
+    bool runs = true;
+    if (id <= lifecycle_.cancelled_up_to.load(std::memory_order_relaxed) ||
+        run.spoilt.load(std::memory_order_acquire) != nullptr) [[unlikely]]
+      runs = may_run_light(run, task);
+    if (runs) {
+      here.light_task = {&run, task};
+      const detail::TaskType& type = *light.type;
+      const void* const* const first = arguments + light.first_argument;
+      std::exception_ptr failure;
+      try {
+        if (type.one_off)
+          type.run(*first, first + 1);
+        else
+          type.run(type.kernel, first);
+      } catch (...) {
+        failure = std::current_exception();
+      }
+      if (here.task != nullptr) [[unlikely]]  // somebody asked for a node to stand for the task
+        Lifecycle::retire_stand_in(*std::exchange(here.task, nullptr));
+      if (failure) [[unlikely]] {
+        lifecycle_.light_failed(run, graph.task(task), failure, here.worker);
+        runs = false;
+      } else {
+        here.executed.add(1);
+        if (light.has_work) add_work(here, graph.task(task));
+      }
+      if (here.light_run != &run) [[unlikely]] {  // the kernel has waited
+        settle_light(here);
+        here.light_run = &run;
+      }
     }
     std::uint32_t next = kNone;
     const std::uint32_t* const end = successors + tasks[task + 1].first_successor;
@@ -87,7 +111,7 @@ void CpuWorkers::run_light_chain(ThreadContext& here, GraphRun& run, std::uint32
       if (*edge == kEndOfRun) continue;
       const std::uint32_t successor = *edge & ~kValueEdge;
       if (!runs && (*edge & kValueEdge) != 0) spoil(run, successor);
-      std::atomic<std::uint32_t>& counter = run.counters[successor];
+      const std::atomic_ref<std::uint32_t> counter(counters[successor]);
       // Acquire-release: what the predecessors did is seen by whoever runs the successor. A lone predecessor needs no
       // read-modify-write: nobody else changes the counter.
       if (counter.load(std::memory_order_acquire) != 1 &&
@@ -99,43 +123,30 @@ void CpuWorkers::run_light_chain(ThreadContext& here, GraphRun& run, std::uint32
         push_entry(here, LightEntry::task(run.number, successor));
     }
     ++here.light_done;
-    if (next != kNone && here.slot == nullptr) {  // it has lost its slot while it waited
+    if (next != kNone && here.slot == nullptr) [[unlikely]] {  // it has lost its slot while it waited
       push_entry(here, LightEntry::task(run.number, next));
       next = kNone;
     }
     task = next;
   }
+  here.light_task = outer;
+  here.task = outer_task;
 }
 
-/// Calls the kernel; false where it failed.
-bool CpuWorkers::call_light(ThreadContext& here, GraphRun& run, std::uint32_t task) {
-  const LightTask& light = run.graph.light_tasks()[task];
-  const detail::TaskType& type = *light.type;
-  const void* const* arguments = run.graph.light_arguments() + light.first_argument;
-  const void* kernel = type.kernel;
-  if (type.one_off) kernel = *arguments++;
-  const ThreadContext::LightTaskInHand outer = here.light_task;
-  TaskNode* const outer_task = std::exchange(here.task, nullptr);
-  here.light_task = {&run, task};
-  std::exception_ptr failure;
-  try {
-    type.run(kernel, arguments);
-  } catch (...) {
-    failure = std::current_exception();
-  }
-  here.light_task = outer;
-  TaskNode* const node = std::exchange(here.task, outer_task);
-  if (node != nullptr) Lifecycle::retire_stand_in(*node);
-  if (failure) {
-    lifecycle_.light_failed(run, run.graph.task(task), failure, here.worker);
-    return false;
-  }
-  here.executed.add(1);
-  if (!type.one_off && static_cast<const detail::PreparedCodelet&>(type).has_work)
-    here.totals.flops.store(
-        here.totals.flops.load(std::memory_order_relaxed) + Lifecycle::work_of(run.graph.task(task)).flops,
-        std::memory_order_relaxed);
-  return true;
+/// For a run of which something has failed or been cancelled.
+bool CpuWorkers::may_run_light(GraphRun& run, std::uint32_t task) {
+  const std::atomic<bool>* const spoilt = run.spoilt.load(std::memory_order_acquire);
+  if (index(run.id) > lifecycle_.cancelled_up_to.load(std::memory_order_relaxed) &&
+      (spoilt == nullptr || !spoilt[task].load(std::memory_order_relaxed)))
+    return true;
+  lifecycle_.light_cancelled(run);
+  return false;
+}
+
+void CpuWorkers::add_work(ThreadContext& here, TaskNode& recorded) {
+  here.totals.flops.store(
+      here.totals.flops.load(std::memory_order_relaxed) + Lifecycle::work_of(recorded).flops,
+      std::memory_order_relaxed);
 }
 
 /// A task must not run. Before its counter falls, so that whoever runs it sees it.

@@ -93,7 +93,7 @@ void Engine::describe(engine::ThreadContext& here, TaskNode& task, const Submiss
     const Parameter& parameter = type->parameters[i];
     if (!parameter.is_data) continue;
     Region* const region = arguments[i].region;
-    if (region == nullptr || region->datum().engine.load(std::memory_order_relaxed) != this)
+    if (region == nullptr || &graph::BlockPool::of(&region->datum()) != pool_.get())
       check_region(task, arguments, i);
     if (next != 0) check_overlap(task, *type, arguments, i);
     if (plain)
@@ -142,7 +142,7 @@ inline void Engine::describe_plain(engine::ThreadContext& here, TaskNode& task, 
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     if (!type.parameters[i].is_data) continue;
     Region* const region = arguments[i].region;
-    if (region == nullptr || region->datum().engine.load(std::memory_order_relaxed) != this) [[unlikely]]
+    if (region == nullptr || &graph::BlockPool::of(&region->datum()) != pool_.get()) [[unlikely]]
       check_region(task, arguments, i);
     for (std::uint32_t j = 0; j < count; ++j)
       if (&accesses[j].region->datum() == &region->datum()) [[unlikely]]

@@ -172,7 +172,7 @@ void BlockPool::free(void* memory) noexcept {
 }
 
 void BlockPool::retire() noexcept {
-  owner_.store(nullptr, std::memory_order_release);
+  disown();
   bool ends = false;
   {
     const std::lock_guard lock(mutex_);

@@ -82,6 +82,8 @@ class BlockPool {
   void* owner() const noexcept { return owner_.load(std::memory_order_acquire); }
   /// Frees a block without a cache, from any thread.
   void free(void* block) noexcept;
+  /// From now on `owner()` gives null.
+  void disown() noexcept { owner_.store(nullptr, std::memory_order_release); }
   /// The owner goes, and every cache has been flushed: the pool ends with its last block.
   void retire() noexcept;
 

@@ -83,54 +83,103 @@ void ReaderList::clear(std::vector<TaskNode*>& dropped) {
 
 // ---- regions -----------------------------------------------------------------------------------------------------------
 
-Region::Region(Datum& owner, const Box& box, std::uint32_t slot) : box_(box), slot_(slot) {
-  const DatumDescription& whole = owner.description();
+Region::Region(Datum& owner, const HomeView& whole, const Box& box, std::uint32_t slot)
+    : offset_(box.offset), slot_(slot) {
   HomeView::datum = &owner;
   std::size_t offset = 0;
   for (std::size_t d = 0; d < kMaxRank; ++d) offset += box.offset[d] * whole.strides[d];
-  memory = owner.home() + offset * whole.element.bytes;
+  memory = static_cast<std::byte*>(whole.memory) + offset * owner.element().bytes;
   shape = box.shape;
   strides = whole.strides;
 }
 
-std::string Region::name() const { return slot_ == 0 ? datum().name() : datum().name() + to_string(box_); }
+std::string Region::name() const { return is_whole() ? datum().name() : datum().name() + to_string(box()); }
 
-Datum::Datum(Engine& owner, std::uint64_t id, DatumDescription description)
-    : engine(&owner), id_(id), description_(std::move(description)) {
-  access_.written = description_.borrowed != nullptr;
-  if (description_.borrowed != nullptr) {
-    home_ = static_cast<std::byte*>(description_.borrowed);
-  } else {
-    constexpr std::size_t kAlignment = 64;  // a cache line, and enough for any vector load
-    const std::size_t bytes = description_.shape.elements() * description_.element.bytes;
-    home_ = static_cast<std::byte*>(
-        std::aligned_alloc(kAlignment, (bytes + kAlignment - 1) / kAlignment * kAlignment));
-    if (home_ == nullptr)
-      throw OutOfMemory(fmt::format("the host has no {} bytes for data '{}' ({} of {}); make it smaller",
-                                    bytes, name(), to_string(description_.shape),
-                                    to_string(description_.element)));
+// ---- data --------------------------------------------------------------------------------------------------------------
+
+Datum::Datum(std::uint64_t id, const DatumDescription& description) noexcept
+    : id_(id), element_(description.element) {
+  access_.written = description.borrowed != nullptr;
+  if (description.borrowed != nullptr) flags_ |= kBorrowed;
+  if (description.read_only) flags_ |= kReadOnly;
+  if (description.permit_lossy) flags_ |= kPermitLossy;
+}
+
+Datum* Datum::make(graph::BlockCache& blocks, std::uint64_t id, DatumDescription&& description) {
+  HomeView home;
+  home.memory = description.borrowed;
+  home.shape = description.shape;
+  home.strides = description.strides;
+  void* const region = blocks.allocate();
+  try {
+    auto* const datum = ::new (blocks.allocate()) Datum(id, description);
+    try {
+      if (!description.name.empty()) datum->rare().name = std::move(description.name);
+      if (!datum->borrowed()) {
+        constexpr std::size_t kAlignment = 64;  // a cache line, and enough for any vector load
+        const std::size_t bytes = description.shape.elements() * description.element.bytes;
+        home.memory = std::aligned_alloc(kAlignment, (bytes + kAlignment - 1) / kAlignment * kAlignment);
+        if (home.memory == nullptr)
+          throw OutOfMemory(fmt::format("the host has no {} bytes for data '{}' ({} of {}); make it smaller",
+                                        bytes, datum->name(), to_string(description.shape),
+                                        to_string(description.element)));
+      }
+    } catch (...) {
+      datum->~Datum();
+      graph::free_block(datum);
+      throw;
+    }
+    datum->whole_ = ::new (region) Region(*datum, home, {{0, 0, 0, 0}, description.shape}, 0);
+    return datum;
+  } catch (...) {
+    blocks.free(region);
+    throw;
   }
-  region(whole());
 }
 
 Datum::~Datum() {
-  if (description_.borrowed == nullptr) std::free(home_);
+  if (replicas != nullptr) detach(*this);
+  delete rare_.load(std::memory_order_acquire);
+  if (whole_ == nullptr) return;
+  if (!borrowed()) std::free(home());
+  graph::free_block(whole_);
+}
+
+void Datum::destroy() noexcept {
+  this->~Datum();
+  graph::free_block(this);
+}
+
+Datum::Rare& Datum::rare() {
+  Rare* rare = rare_.load(std::memory_order_acquire);
+  if (rare != nullptr) return *rare;
+  auto fresh = std::make_unique<Rare>();
+  if (rare_.compare_exchange_strong(rare, fresh.get(), std::memory_order_acq_rel)) rare = fresh.release();
+  return *rare;
 }
 
 Region& Datum::region(const Box& box) {
-  const std::lock_guard lock(region_mutex_);
+  if (whole().box() == box) return *whole_;
+  Rare& known = rare();
+  const std::lock_guard lock(known.mutex);
   const std::size_t hash = hash_of(box);
-  const auto [first, last] = by_hash_.equal_range(hash);
+  const auto [first, last] = known.by_hash.equal_range(hash);
   for (auto it = first; it != last; ++it)
     if (it->second->box() == box) return *it->second;
-  const auto slot = static_cast<std::uint32_t>(regions_.size());
-  regions_.push_back(std::make_unique<Region>(*this, box, slot));
-  by_hash_.emplace(hash, regions_.back().get());
-  return *regions_.back();
+  const auto slot = static_cast<std::uint32_t>(known.regions.size() + 1);
+  known.regions.push_back(std::make_unique<Region>(*this, *whole_, box, slot));
+  try {
+    known.by_hash.emplace(hash, known.regions.back().get());
+  } catch (...) {
+    known.regions.pop_back();
+    throw;
+  }
+  return *known.regions.back();
 }
 
 std::string Datum::name() const {
-  return description_.name.empty() ? fmt::format("data {}", id_) : description_.name;
+  const Rare* const rare = rare_.load(std::memory_order_acquire);
+  return rare == nullptr || rare->name.empty() ? fmt::format("data {}", id_) : rare->name;
 }
 
 bool Datum::unused() noexcept {

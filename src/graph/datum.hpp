@@ -3,6 +3,7 @@
 /// dependencies), and, attached by the memory manager, its replicas.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -14,6 +15,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "graph/block_pool.hpp"
 #include "graph/box_map.hpp"
 #include "graph/task_node.hpp"
 
@@ -25,21 +27,25 @@ namespace hocket::detail {
 
 class Datum;
 
-/// A box of a datum that a handle names, and where it lies at home. Lives as long as its datum.
-class Region : public HomeView {
+/// A box of a datum that a handle names, and where it lies at home. Lives as long as its datum. A kernel finds what it
+/// needs of an array of rank 1 in the first cache line.
+class alignas(graph::kBlockBytes / 2) Region : public HomeView {
  public:
-  Region(Datum& datum, const Box& box, std::uint32_t slot);
+  /// `whole`: the datum's home memory, with the datum's strides.
+  Region(Datum& datum, const HomeView& whole, const Box& box, std::uint32_t slot);
 
   Datum& datum() const noexcept { return *HomeView::datum; }
-  const Box& box() const noexcept { return box_; }
+  Box box() const noexcept { return {offset_, shape}; }
   /// Its number within the datum; the whole is 0.
   std::uint32_t slot() const noexcept { return slot_; }
+  bool is_whole() const noexcept;
   std::string name() const;
 
  private:
-  Box box_;
+  std::array<std::size_t, kMaxRank> offset_;
   std::uint32_t slot_;
 };
+static_assert(sizeof(Region) == graph::kBlockBytes);
 
 /// Held for a few dozen instructions at a time.
 class SpinLock {
@@ -113,45 +119,27 @@ void retire(Datum& datum) noexcept;
 /// Calls `use` while no other thread uses the records of that datum's accesses. Provided by the engine.
 void with_accesses(Datum& datum, const std::function<void()>& use);
 
-class Datum {
+/// Two cache lines, of which the first is all that most submissions need.
+class alignas(graph::kBlockBytes) Datum {
  public:
-  /// Starts with one reference.
-  Datum(Engine& engine, std::uint64_t id, DatumDescription description);
+  /// Starts with one reference. Throws `OutOfMemory` where there is no room for what it owns.
+  static Datum* make(graph::BlockCache& blocks, std::uint64_t id, DatumDescription&& description);
   Datum(const Datum&) = delete;
   Datum& operator=(const Datum&) = delete;
 
-  std::uint64_t id() const noexcept { return id_; }
-  std::string name() const;
-  const DatumDescription& description() const noexcept { return description_; }
-  std::byte* home() const noexcept { return home_; }
-  const Strides& home_strides() const noexcept { return description_.strides; }
-  Box whole() const noexcept { return {{0, 0, 0, 0}, description_.shape}; }
+  // ---- accesses; guarded by `access_lock`, several locked in order of address, unless one thread alone uses any -------
 
-  /// The region of a box, made at first use. Thread-safe.
-  Region& region(const Box& box);
-
-  /// The engine while it lives, else null (the data outlived its runtime).
-  std::atomic<Engine*> engine;
-
-  /// Whether no replica but the one in the host's home memory has ever existed: then that one is valid, and tasks
-  /// on CPU workers need not ask the memory manager. Falls once, under the memory manager's lock; a task
-  /// that is ready may read it without one, since nothing else may write the parts that it uses.
-  std::atomic<bool> host_only{true};
-
-  // ---- accesses; guarded by `access_lock`, several locked in order of `id()`, unless one thread alone uses any -------
-
-  SpinLock access_lock;
   /// The state of the only part, while there is but one: until a region that is not the whole is accessed. Else null.
   AccessState* only_access() noexcept { return parted_ ? nullptr : &access_; }
   /// Calls `visit(box, state)` for each part of a region, split off as needed.
   template <class Function>
   void for_each_access(const Region& region, Function&& visit) {
     if (!parted_) {
-      if (region.slot() == 0) {
+      if (region.is_whole()) {
         visit(region.box(), access_);
         return;
       }
-      parted_ = std::make_unique<graph::BoxMap<AccessState>>(whole(), std::move(access_));
+      parted_ = std::make_unique<graph::BoxMap<AccessState>>(whole().box(), std::move(access_));
     }
     for (const std::uint32_t i : parted_->cover(region.box(), region.slot()))
       visit(std::as_const((*parted_)[i].box), (*parted_)[i].state);
@@ -160,20 +148,53 @@ class Datum {
   template <class Function>
   void for_each_access(Function&& visit) {
     if (!parted_) {
-      visit(whole(), access_);
+      visit(whole().box(), access_);
       return;
     }
     for (std::uint32_t i = 0; i < parted_->size(); ++i)
       visit(std::as_const((*parted_)[i].box), (*parted_)[i].state);
   }
 
-  /// Guarded by the memory manager's lock.
-  std::unique_ptr<memory::DatumReplicas, void (*)(memory::DatumReplicas*)> replicas{nullptr, nullptr};
+ private:
+  AccessState access_;
+  std::unique_ptr<graph::BoxMap<AccessState>> parted_;
+  Region* whole_ = nullptr;
 
+ public:
+  SpinLock access_lock;
+
+  /// Whether no replica but the one in the host's home memory has ever existed: then that one is valid, and tasks
+  /// on CPU workers need not ask the memory manager. Falls once, under the memory manager's lock; a task
+  /// that is ready may read it without one, since nothing else may write the parts that it uses.
+  std::atomic<bool> host_only{true};
   /// Whether the last handle's destruction has begun to bring borrowed contents back.
   std::atomic<bool> giving_back{false};
+
+  // ---- what it is ------------------------------------------------------------------------------------------------
+
+  std::uint64_t id() const noexcept { return id_; }
+  std::string name() const;
+  ElementType element() const noexcept { return element_; }
+  /// Whether its home is the user's memory.
+  bool borrowed() const noexcept { return (flags_ & kBorrowed) != 0; }
+  bool read_only() const noexcept { return (flags_ & kReadOnly) != 0; }
+  bool permit_lossy() const noexcept { return (flags_ & kPermitLossy) != 0; }
+  std::byte* home() const noexcept { return static_cast<std::byte*>(whole().memory); }
+  const Strides& home_strides() const noexcept { return whole().strides; }
+  const Region& whole() const noexcept { return *whole_; }
+
+  /// The region of a box, made at first use. Thread-safe.
+  Region& region(const Box& box);
+  Region& whole() noexcept { return *whole_; }
+
+  /// The engine while it lives, else null (the data outlived its runtime).
+  Engine* engine() const noexcept { return static_cast<Engine*>(graph::BlockPool::of(this).owner()); }
+
   /// Handles of the user.
   std::atomic<std::uint32_t> handles{0};
+  /// Guarded by the memory manager's lock; made at the first use of a device's memory.
+  memory::DatumReplicas* replicas = nullptr;
+
   /// Everything that keeps it alive but tasks: the handles together count as one, each recorded graph as one. When the
   /// last reference goes, the datum ends as soon as the tasks that use it are over.
   void add_reference() noexcept { references_.fetch_add(1, std::memory_order_relaxed); }
@@ -188,21 +209,34 @@ class Datum {
     return false;
   }
   /// Nobody uses it any more.
-  void destroy() noexcept { delete this; }
+  void destroy() noexcept;
 
  private:
-  ~Datum();
+  enum Flag : std::uint8_t { kBorrowed = 1, kReadOnly = 2, kPermitLossy = 4 };
+  /// What most data do without.
+  struct Rare {
+    std::string name;
+    std::mutex mutex;                              ///< Guards the members below.
+    std::vector<std::unique_ptr<Region>> regions;  ///< But the whole.
+    std::unordered_multimap<std::size_t, Region*> by_hash;
+  };
 
-  std::uint64_t id_;
-  AccessState access_;
-  std::unique_ptr<graph::BoxMap<AccessState>> parted_;
-  DatumDescription description_;
-  std::byte* home_ = nullptr;
+  Datum(std::uint64_t id, const DatumDescription& description) noexcept;
+  ~Datum();
+  Rare& rare();
+
+  std::uint8_t flags_ = 0;
   std::atomic<std::uint32_t> references_{1};
-  std::mutex region_mutex_;  ///< Guards `regions_`.
-  std::vector<std::unique_ptr<Region>> regions_;
-  std::unordered_multimap<std::size_t, Region*> by_hash_;
+  std::uint64_t id_;
+  ElementType element_;
+  std::atomic<Rare*> rare_{nullptr};
 };
+static_assert(sizeof(Datum) == graph::kBlockBytes);
+
+inline bool Region::is_whole() const noexcept { return &datum().whole() == this; }
+
+/// Ends what the memory manager keeps of a datum. Provided by it.
+void detach(Datum& datum) noexcept;
 
 inline Region& TaskNode::region(std::uint32_t i) const noexcept {
   return static_cast<Region&>(*static_cast<HomeView*>(regions()[i]));

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <vector>
 
 namespace hocket::graph {
@@ -15,13 +16,13 @@ using detail::DataAccess;
 using detail::Datum;
 using detail::TaskNode;
 
-/// Locks the distinct datums of some operands in order of their numbers.
+/// Locks the distinct datums of some operands in order of their addresses.
 class DatumLocks {
  public:
   explicit DatumLocks(std::span<const DataAccess> operands) {
     if (operands.size() > few_.size()) {
       for (const DataAccess& operand : operands) many_.push_back(&operand.region->datum());
-      std::sort(many_.begin(), many_.end(), [](const Datum* a, const Datum* b) { return a->id() < b->id(); });
+      std::sort(many_.begin(), many_.end(), std::less<>());
       many_.erase(std::unique(many_.begin(), many_.end()), many_.end());
       for (Datum* datum : many_) datum->access_lock.lock();
       return;
@@ -29,7 +30,7 @@ class DatumLocks {
     for (const DataAccess& operand : operands) {
       Datum* const datum = &operand.region->datum();
       std::size_t place = count_;
-      while (place > 0 && few_[place - 1]->id() > datum->id()) --place;
+      while (place > 0 && std::less<>()(datum, few_[place - 1])) --place;
       if (place > 0 && few_[place - 1] == datum) continue;
       for (std::size_t i = count_++; i > place; --i) few_[i] = few_[i - 1];
       few_[place] = datum;
@@ -68,7 +69,7 @@ bool may_read_unwritten(const TaskNode& recorded, Access access) noexcept {
 template <class Function>
 inline bool for_each_part(const DataAccess& operand, Function&& visit) {
   Datum& datum = operand.region->datum();
-  AccessState* const only = operand.region->slot() == 0 ? datum.only_access() : nullptr;
+  AccessState* const only = operand.region->is_whole() ? datum.only_access() : nullptr;
   if (only != nullptr) {
     visit(*only);
     return false;

@@ -116,7 +116,7 @@ inline std::optional<bool> infer_wholes(InferenceScratch& scratch, detail::TaskN
                                         std::span<const detail::DataAccess> operands) {
   std::uint32_t most = 0;
   for (const detail::DataAccess& operand : operands) {
-    if (operand.region->slot() != 0) return std::nullopt;
+    if (!operand.region->is_whole()) return std::nullopt;
     const detail::AccessState* const state = operand.region->datum().only_access();
     if (state == nullptr || !(state->written || operand.access == Access::Write)) return std::nullopt;
     if (state->writer) ++most;

@@ -93,13 +93,12 @@ void RecordedGraph::infer(std::uint32_t task) {
   if (tasks_[task]->has(TaskNode::kPlain)) tasks_[task]->materialise_operands();
   for (const Operand& operand : tasks_[task]->operands()) {
     Datum& datum = operand.region->datum();
-    const auto [entry, made] = accesses_.try_emplace(&datum, datum.whole(), RecordedState{});
+    const auto [entry, made] = accesses_.try_emplace(&datum, datum.whole().box(), RecordedState{});
     if (made) datum.add_reference();
     auto& parts = entry->second;
     for (const std::uint32_t i : parts.cover(operand.region->box(), operand.region->slot())) {
       RecordedState& state = parts[i].state;
-      const auto bytes =
-          static_cast<double>(parts[i].box.shape.elements() * datum.description().element.bytes);
+      const auto bytes = static_cast<double>(parts[i].box.shape.elements() * datum.element().bytes);
       if (state.writer != kNone)
         arrow(state.writer, task, reads(operand.access), reads(operand.access) ? bytes : 0.0);
       else if (reads(operand.access))
@@ -171,7 +170,12 @@ void RecordedGraph::make_light_tasks() {
   for (std::size_t t = 0; t < tasks_.size(); ++t) {
     TaskNode& task = *tasks_[t];
     const TaskType& type = *task.type;
-    light_tasks_.push_back({&type, static_cast<std::uint32_t>(light_arguments_.size()), first_successor_[t]});
+    LightTask light;
+    light.type = &type;
+    light.first_argument = static_cast<std::uint32_t>(light_arguments_.size());
+    light.has_work = task.prepared() != nullptr && task.prepared()->has_work ? 1 : 0;
+    light.first_successor = first_successor_[t];
+    light_tasks_.push_back(light);
     if (type.one_off) light_arguments_.push_back(task.storage());
     std::uint32_t next = 0;
     for (std::uint32_t i = 0; i < type.parameter_count; ++i)
@@ -179,7 +183,7 @@ void RecordedGraph::make_light_tasks() {
                                      ? static_cast<const void*>(task.regions()[next++])
                                      : static_cast<const void*>(task.storage() + type.scalar_offsets[i]));
   }
-  light_tasks_.push_back({nullptr, 0, first_successor_[tasks_.size()]});
+  light_tasks_.emplace_back().first_successor = first_successor_[tasks_.size()];
   light_tasks_.shrink_to_fit();
   light_arguments_.shrink_to_fit();
 }
@@ -215,9 +219,9 @@ bool RecordedGraph::make_light(GraphRun& run) {
     const std::optional<std::uint32_t> number = table_->add(run);
     if (!number) return false;
     run.number = *number;
-    run.counters = std::make_unique<std::atomic<std::uint32_t>[]>(tasks);
+    run.counters = std::make_unique<std::uint32_t[]>(tasks);
   }
-  for (std::size_t t = 0; t < tasks; ++t) run.counters[t].store(in_degree_[t], std::memory_order_relaxed);
+  std::copy_n(in_degree_.begin(), tasks, run.counters.get());
   run.remaining.store(static_cast<std::int64_t>(tasks) + 1, std::memory_order_relaxed);
   run.spoilt.store(nullptr, std::memory_order_relaxed);
   run.spoilt_memory.reset();
@@ -296,7 +300,7 @@ std::vector<GraphDiagnostic> RecordedGraph::validate() const {
   for (const TaskRef& task : tasks_) {
     for (const Operand& operand : task->operands()) {
       Datum& datum = operand.region->datum();
-      const auto [entry, made] = written.try_emplace(&datum, datum.whole(), false);
+      const auto [entry, made] = written.try_emplace(&datum, datum.whole().box(), false);
       if (made)
         with_accesses(datum, [&datum, &parts = entry->second] {
           std::uint32_t number = 0;

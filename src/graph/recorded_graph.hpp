@@ -50,8 +50,9 @@ struct GraphRun {
   std::vector<TaskNode*> nodes;  ///< Made by `RecordedGraph::make_nodes`.
 
   // Light runs.
-  std::uint32_t number = 0;                                ///< In the table of runs.
-  std::unique_ptr<std::atomic<std::uint32_t>[]> counters;  ///< By task: predecessors that are not over.
+  std::uint32_t number = 0;  ///< In the table of runs.
+  /// By task: predecessors that are not over. Changed through `std::atomic_ref`, reset by a copy.
+  std::unique_ptr<std::uint32_t[]> counters;
   alignas(128) std::atomic<std::uint32_t> next_root{0};
   alignas(128) std::atomic<std::int64_t> remaining{
       0};  ///< Tasks that are not over, and the token (see engine/light_run).
@@ -82,8 +83,9 @@ class RunTable {
 /// What a light run needs to know of a task.
 struct LightTask {
   const TaskType* type = nullptr;
-  std::uint32_t first_argument =
-      0;  ///< In `RecordedGraph::light_arguments`; of a one-off kernel, the kernel first.
+  /// In `RecordedGraph::light_arguments`; of a one-off kernel, the kernel first.
+  std::uint32_t first_argument : 31 = 0;
+  std::uint32_t has_work : 1 = 0;     ///< Whether its codelet says how much it works.
   std::uint32_t first_successor = 0;  ///< In `RecordedGraph::successors`; ends where the next task's begin.
 };
 

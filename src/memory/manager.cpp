@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <utility>
 
 namespace hocket::memory {
 
@@ -21,19 +22,22 @@ Bytes size_of(const Box& box, ElementType element) { return Bytes{box.shape.elem
 Manager::Manager(const platform::Machine& machine, TransferSink& sink)
     : machine_(machine), sink_(sink), routes_(machine), nodes_(machine.nodes().size()) {}
 
-void Manager::attach(Datum& datum) {
-  const std::lock_guard lock(mutex_);
-  datum.replicas = {new DatumReplicas(datum, *this), &Manager::destroy};
-  attached_.insert(&datum);
+DatumReplicas& Manager::replicas_of(Datum& datum) {
+  if (datum.replicas == nullptr) {
+    auto replicas = std::make_unique<DatumReplicas>(datum, *this);
+    attached_.insert(&datum);
+    datum.replicas = replicas.release();
+  }
+  return *datum.replicas;
 }
 
-void Manager::destroy(DatumReplicas* replicas) {
-  Manager& manager = replicas->manager();
-  const std::lock_guard lock(manager.mutex_);
+void Manager::detach(Datum& datum) noexcept {
+  const std::lock_guard lock(mutex_);
+  const std::unique_ptr<DatumReplicas> replicas(std::exchange(datum.replicas, nullptr));
+  if (!replicas) return;
   for (const auto& replica : replicas->all())
-    if (replica->number != 0 && replica->memory != nullptr) manager.free_memory(*replica);
-  manager.attached_.erase(replicas->home().datum);
-  delete replicas;
+    if (replica->number != 0 && replica->memory != nullptr) free_memory(*replica);
+  attached_.erase(&datum);
 }
 
 std::vector<Datum*> Manager::attached() {
@@ -52,8 +56,7 @@ void Manager::detach_all() noexcept {
       if (attached_.empty()) return;
       datum = *attached_.begin();
     }
-    datum->engine.store(nullptr, std::memory_order_release);
-    datum->replicas.reset();
+    detach(*datum);
   }
 }
 
@@ -73,7 +76,7 @@ void Manager::unpin(Replica& replica) noexcept {
 }
 
 void Manager::free_block(Replica& replica) noexcept {
-  DatumReplicas& replicas = *replica.datum->replicas;
+  DatumReplicas& replicas = replicas_of(*replica.datum);
   for (std::uint32_t i = 0; i < replicas.parts.size(); ++i)
     invalidate(replicas.parts[i].state, replica.number);
   free_memory(replica);
@@ -92,7 +95,7 @@ void Manager::free_memory(Replica& replica) noexcept {
 
 /// Whether the block can go without loss: each part that it holds exactly is held exactly elsewhere too.
 bool Manager::clean(Replica& replica) {
-  DatumReplicas& replicas = *replica.datum->replicas;
+  DatumReplicas& replicas = replicas_of(*replica.datum);
   for (const std::uint32_t i : replicas.parts.cover(replica.box, replica.slot)) {
     PartStates& part = replicas.parts[i].state;
     const PartState* own = state_in(part, replica.number);
@@ -112,7 +115,7 @@ void Manager::write_back(Replica& replica) {
     free_block(replica);
     return;
   }
-  DatumReplicas& replicas = *datum.replicas;
+  DatumReplicas& replicas = replicas_of(datum);
   const auto cover = replicas.parts.cover(replica.box, replica.slot);
   Parts dirty;
   for (const std::uint32_t i : cover) {
@@ -194,7 +197,7 @@ bool Manager::allocate(Replica& replica, bool may_evict) {
 
 Replica& Manager::replica_for(const Operand& operand, MemoryNodeId node, Format format) {
   Datum& datum = operand.region->datum();
-  DatumReplicas& replicas = *datum.replicas;
+  DatumReplicas& replicas = replicas_of(datum);
   if (node == kHostNode && format == replicas.home().format) return replicas.home();
   return replicas.find_or_make(node, format, operand.region->box(), operand.region->slot());
 }
@@ -239,13 +242,14 @@ Acquisition Manager::acquire(TaskNode& task, const DeviceInfo& device, std::span
   try {
     for (const Operand& operand : task.operands()) {
       if (!reads(operand.access)) continue;
-      DatumReplicas& replicas = *operand.region->datum().replicas;
-      const auto cover = replicas.parts.cover(operand.region->box(), operand.region->slot());
-      ensure(replicas, Parts(cover.begin(), cover.end()), &operand.region->box(), *operand.bound,
+      DatumReplicas& replicas = replicas_of(operand.region->datum());
+      const Box box = operand.region->box();
+      const auto cover = replicas.parts.cover(box, operand.region->slot());
+      ensure(replicas, Parts(cover.begin(), cover.end()), &box, *operand.bound,
              {&task, nullptr, TransferReason::Fetch, task.priority()});
     }
     for (const Operand& operand : task.operands())
-      if (writes(operand.access)) own_for_writing(*operand.region->datum().replicas, operand, task);
+      if (writes(operand.access)) own_for_writing(replicas_of(operand.region->datum()), operand, task);
   } catch (...) {
     // Copies for it may be under way already; it fails once they are over.
     task.extra().transfer_failure = std::current_exception();
@@ -271,10 +275,11 @@ void Manager::prefetch(TaskNode& task, const DeviceInfo& device, std::span<const
     Replica& replica = replica_for(operand, device.memory_node, formats[i]);
     if (!allocate(replica, false)) return;
     replica.last_use = ++uses_;
-    DatumReplicas& replicas = *operand.region->datum().replicas;
-    const auto cover = replicas.parts.cover(operand.region->box(), operand.region->slot());
+    DatumReplicas& replicas = replicas_of(operand.region->datum());
+    const Box box = operand.region->box();
+    const auto cover = replicas.parts.cover(box, operand.region->slot());
     try {
-      ensure(replicas, Parts(cover.begin(), cover.end()), &operand.region->box(), replica,
+      ensure(replicas, Parts(cover.begin(), cover.end()), &box, replica,
              {nullptr, nullptr, TransferReason::Fetch, task.priority()});
     } catch (const Error&) {
       return;  // `acquire` will meet it again, and can report it
@@ -304,7 +309,7 @@ Manager::Missing Manager::missing(TaskNode& task, const DeviceInfo& device, std:
   for (std::size_t i = 0; i < task.operands().size(); ++i) {
     const Operand& operand = task.operands()[i];
     if (!reads(operand.access)) continue;
-    DatumReplicas& replicas = *operand.region->datum().replicas;
+    DatumReplicas& replicas = replicas_of(operand.region->datum());
     const bool home = device.memory_node == kHostNode && formats[i] == replicas.home().format;
     const Replica* target =
         home ? &replicas.home() : replicas.find(device.memory_node, formats[i], operand.region->box());
@@ -315,7 +320,7 @@ Manager::Missing Manager::missing(TaskNode& task, const DeviceInfo& device, std:
     const Route* route = nullptr;
     for (const std::uint32_t part : replicas.parts.cover(operand.region->box(), operand.region->slot())) {
       if (target != nullptr && state_in(replicas.parts[part].state, target->number) != nullptr) continue;
-      bytes += size_of(replicas.parts[part].box, operand.region->datum().description().element);
+      bytes += size_of(replicas.parts[part].box, operand.region->datum().element());
       const Source source = best_source(replicas, part, target != nullptr ? *target : imagined);
       if (source.route != nullptr) route = source.route;
     }
@@ -344,7 +349,7 @@ Bytes Manager::footprint(std::span<const Operand> operands, const DeviceInfo& de
 Manager::Reachable Manager::reachable(const Datum& datum, const DeviceInfo& device, Format format,
                                       Access access) {
   const std::lock_guard lock(mutex_);
-  const Place home{kHostNode, {datum.description().element, Layout::RowMajor}};
+  const Place home{kHostNode, {datum.element(), Layout::RowMajor}};
   const Place there{device.memory_node, format};
   Reachable result;
   if (reads(access)) {

@@ -71,9 +71,9 @@ class Manager {
  public:
   Manager(const platform::Machine& machine, TransferSink& sink);
 
-  /// Gives a new datum its replica in the host's memory.
-  void attach(detail::Datum& datum);
-  /// The data that are attached, each with a reference that the caller releases.
+  /// The replicas of a datum end with it.
+  void detach(detail::Datum& datum) noexcept;
+  /// The data that have ever been in a device's memory, or were asked for by tasks that were placed, each with a reference that the caller releases.
   std::vector<detail::Datum*> attached();
   /// Releases the replicas of every datum that still has some; nothing may run any more.
   void detach_all() noexcept;
@@ -135,8 +135,8 @@ class Manager {
   };
   using Parts = std::vector<std::uint32_t>;
 
-  static void destroy(DatumReplicas* replicas);
-
+  /// Made at the first call: until then the only replica is the one at home, valid as a whole.
+  DatumReplicas& replicas_of(detail::Datum& datum);
   Replica& replica_for(const detail::Operand& operand, MemoryNodeId node, Format format);
   bool allocate(Replica& replica, bool may_evict);
   bool make_room(MemoryNodeId node, Bytes needed);

@@ -4,16 +4,17 @@
 #include <algorithm>
 
 #include "graph/datum.hpp"
+#include "memory/manager.hpp"
 
 namespace hocket::memory {
 
 DatumReplicas::DatumReplicas(detail::Datum& datum, Manager& manager)
-    : parts(datum.whole(), PartStates{{PartState{}}}), manager_(manager) {
+    : parts(datum.whole().box(), PartStates{{PartState{}}}), manager_(manager) {
   auto home = std::make_unique<Replica>();
   home->datum = &datum;
   home->node = kHostNode;
-  home->format = {datum.description().element, Layout::RowMajor};
-  home->box = datum.whole();
+  home->format = {datum.element(), Layout::RowMajor};
+  home->box = datum.whole().box();
   home->memory = datum.home();
   home->strides = datum.home_strides();
   replicas_.push_back(std::move(home));
@@ -51,3 +52,9 @@ void invalidate(PartStates& part, std::uint32_t replica) noexcept {
 }
 
 }  // namespace hocket::memory
+
+namespace hocket::detail {
+
+void detach(Datum& datum) noexcept { datum.replicas->manager().detach(datum); }
+
+}  // namespace hocket::detail
