@@ -212,7 +212,7 @@ bool CpuWorkers::work(ThreadContext& here, const TaskNode* target, const std::fu
   while (entry != 0) {
     run_chain(here, entry);
     if (here.slot == nullptr || (target != nullptr && target->closed())) break;
-    constexpr std::uint32_t kEntriesBetween = 64;
+    constexpr std::uint32_t kEntriesBetween = 16;
     if (enough && ++entries % kEntriesBetween == 0 && enough()) break;
     entry = find();
   }
@@ -237,13 +237,15 @@ void CpuWorkers::thread_main(WorkerSlot* preferred) {
       // Several tasks may have become ready while one thread was on its way: it calls the next before it begins.
       if (sleepers_.has_waiters() && vacant_.load(std::memory_order_relaxed) != 0 && sees_several(here))
         wake_sleeper();
-      work(here, nullptr);
+      work(here, nullptr, [&] { return is_in_the_way(here); });
+      is_in_the_way(here);  // there may be but little to do each time
       threads_at_hand_.fetch_add(1, std::memory_order_seq_cst);
       vacate(here);
     }
     driver_.announce_if_idle();
     if (stopping_.load(std::memory_order_seq_cst)) return;
     idle(here);
+    here.steps_aside = false;
   }
 }
 

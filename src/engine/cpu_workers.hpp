@@ -107,6 +107,8 @@ class CpuWorkers {
   /// for one task, strangers are left alone: one of them may itself wait for what the thread does next.
   /// `enough`, where given, is asked from time to time whether to stop.
   bool take_part(const detail::TaskNode* target, const std::function<bool()>& enough = {});
+  /// Whether the kernels that the calling thread ran lately were tiny; false where it ran none.
+  static bool runs_tiny_kernels(ThreadContext& here) noexcept;
   /// Gives others some microseconds to begin with what the calling thread has submitted.
   void let_others_begin();
 
@@ -161,6 +163,9 @@ class CpuWorkers {
   bool sees_several(ThreadContext& here);
   void idle(ThreadContext& here);
   bool stand_guard(ThreadContext& here);
+  bool is_in_the_way(ThreadContext& here) const;
+  /// Instead of the progress of a queue that nobody works on.
+  static constexpr std::int64_t kAbandoned = -1;
   std::uint64_t nanoseconds() const noexcept;
   bool worth_taking(Sight& sight, std::int64_t progress) const noexcept;
   template <class Function>

@@ -7,6 +7,7 @@
 
 #include "engine/cpu_workers.hpp"
 #include "engine/lifecycle.hpp"
+#include "engine/ticks.hpp"
 #include "graph/datum.hpp"
 
 namespace hocket::engine {
@@ -121,9 +122,9 @@ TaskNode* Lifecycle::finished_fast(ThreadContext& here, TaskNode& task) {
   task.state.store(TaskState::Done, std::memory_order_release);
   std::uintptr_t edge = task.successors.exchange(detail::kClosed, std::memory_order_seq_cst);
   while (edge != 0) {
+    TaskNode& successor = detail::edge_head(edge);
     // First: the successor, which owns the edge, may be gone after its release.
     const std::uintptr_t next = detail::edge_word(edge);
-    TaskNode& successor = detail::edge_head(edge);
     if (release_one(successor)) become_ready(here, successor, destroys ? nullptr : &continuation);
     edge = next;
   }
@@ -143,6 +144,11 @@ TaskNode* Lifecycle::finished_fast(ThreadContext& here, TaskNode& task) {
 // ---- running ---------------------------------------------------------------------------------------------------------
 
 namespace {
+
+/// One kernel of so many is timed, to know whether they are tiny.
+constexpr std::int64_t kTasksPerTiming = 16;
+/// So many tasks are run one after the other, each released by the one before, until the thread looks around.
+constexpr int kLongestChain = 64;
 
 /// Calls a kernel whose parameters are not all data.
 void call_with_scalars(const TaskType& type, const void* kernel, const TaskNode& task) {
@@ -169,10 +175,16 @@ TaskNode* CpuWorkers::run_fast(ThreadContext& here, TaskNode& task) {
   std::exception_ptr failure;
   try {
     const void* const kernel = type.one_off ? task.storage() : type.kernel;
+    const bool timed = here.executed.value() % kTasksPerTiming == 0;
+    const std::uint64_t begin = timed ? ticks() : 0;
     if (type.operand_count == type.parameter_count)
       type.run(kernel, task.regions());
     else
       call_with_scalars(type, kernel, task);
+    if (timed) {
+      here.kernel_ticks += ticks() - begin;
+      ++here.kernels_timed;
+    }
   } catch (...) {
     failure = std::current_exception();
   }
@@ -200,8 +212,9 @@ void CpuWorkers::run_chain(ThreadContext& here, std::uint64_t entry) {
   } else {
     task = lifecycle_.begin_fast(*task) ? run_fast(here, *task) : nullptr;
   }
-  while (task != nullptr) {
-    if (here.slot == nullptr) {  // it has lost its slot while it waited
+  for (int length = 1; task != nullptr; ++length) {
+    // Where it has lost its slot while it waited, too.
+    if (here.slot == nullptr || length == kLongestChain) {
       queue(here, *task);
       return;
     }

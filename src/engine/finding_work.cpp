@@ -8,6 +8,7 @@
 #endif
 
 #include "engine/cpu_workers.hpp"
+#include "engine/ticks.hpp"
 
 namespace hocket::engine {
 
@@ -28,16 +29,19 @@ constexpr Seconds kFirstNap{25e-6};
 constexpr Seconds kLongestNap{400e-6};
 
 #if defined(__x86_64__)
-std::uint64_t ticks() noexcept { return __rdtsc(); }
 void relax() noexcept { _mm_pause(); }
 #else
-std::uint64_t ticks() noexcept {
-  return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
-}
 void relax() noexcept { std::atomic_signal_fence(std::memory_order_seq_cst); }
 #endif
 /// A thread that makes tasks ready at longer distances (10 to 25 µs) can afford to wake another for each.
 constexpr std::uint64_t kSlowPushTicks = 50000;
+
+/// Kernels that take less on the average, a few hundred nanoseconds, are tiny: to run them beside the thread that submits
+/// them, and with that pull the lines that it is about to write out of its cache, costs more than they do.
+constexpr std::uint64_t kTinyKernelTicks = 1000;
+/// How many tasks, and how many kernels timed, a judgement on that takes.
+constexpr std::int64_t kTasksPerJudgement = 64;
+constexpr std::uint32_t kTimingsPerJudgement = 4;
 
 void pause_about_a_microsecond() noexcept {
   for (int i = 0; i < 48; ++i) relax();
@@ -166,7 +170,7 @@ bool CpuWorkers::for_each_victim(ThreadContext& here, Function&& visit) {
     WorkerSlot& victim = *slots_[(first + i) % slots_.size()];
     if (&victim == here.slot || victim.device != *device || victim.own.size_hint() == 0) continue;
     const ThreadContext* const occupant = victim.occupant.load(std::memory_order_acquire);
-    const std::int64_t progress = occupant != nullptr ? occupant->executed.value() : 0;
+    const std::int64_t progress = occupant != nullptr ? occupant->executed.value() : kAbandoned;
     if (visit(here.slot_sights[victim.position], progress, [&] { return victim.own.steal(); })) return true;
   }
   const std::size_t contexts = contexts_.count();
@@ -184,7 +188,7 @@ std::uint64_t CpuWorkers::steal(ThreadContext& here) {
   if (here.slot->device != lifecycle_.fast_device()) return 0;
   std::uint64_t found = 0;
   for_each_victim(here, [&](Sight& sight, std::int64_t progress, auto&& take) {
-    if (!worth_taking(sight, progress)) return false;
+    if (progress != kAbandoned && !worth_taking(sight, progress)) return false;
     found = take();
     return found != 0;
   });
@@ -194,7 +198,7 @@ std::uint64_t CpuWorkers::steal(ThreadContext& here) {
 bool CpuWorkers::sees_fast_work(ThreadContext& here, bool only_worthwhile) {
   if (!lifecycle_.fast_device()) return false;
   return for_each_victim(here, [&](Sight& sight, std::int64_t progress, auto&&) {
-    return !only_worthwhile || worth_taking(sight, progress);
+    return !only_worthwhile || progress == kAbandoned || worth_taking(sight, progress);
   });
 }
 
@@ -259,21 +263,48 @@ void CpuWorkers::idle(ThreadContext& here) {
   guard_.compare_exchange_strong(coming, Guard::None, std::memory_order_seq_cst);
 }
 
+bool CpuWorkers::runs_tiny_kernels(ThreadContext& here) noexcept {
+  const bool tiny = here.kernel_ticks < here.kernels_timed * kTinyKernelTicks;
+  here.kernel_ticks /= 2;  // what is longer ago counts less
+  here.kernels_timed /= 2;
+  return tiny;
+}
+
+/// For a worker, from time to time: whether it is in the way of a thread that submits tiny tasks.
+bool CpuWorkers::is_in_the_way(ThreadContext& here) const {
+  if (here.steps_aside) return true;
+  const std::int64_t tasks = here.executed.value() - here.judged_executed;
+  if (tasks < kTasksPerJudgement || here.kernels_timed < kTimingsPerJudgement) return false;
+  const std::int64_t submitted = contexts_.sum(&ThreadContext::submitted);
+  const bool tiny = here.kernel_ticks < here.kernels_timed * kTinyKernelTicks;
+  const bool submits = submitted - here.judged_submitted > tasks / 4;
+  here.kernel_ticks = 0;
+  here.kernels_timed = 0;
+  here.judged_executed = here.executed.value();
+  here.judged_submitted = submitted;
+  here.steps_aside = tiny && submits;
+  here.step_aside =
+      here.steps_aside ? std::min(std::max(here.step_aside * 2.0, kFirstNap), kLongestNap) : Seconds{};
+  return here.steps_aside;
+}
+
 /// Until there is something to do (true), or nothing is left that could become something.
 bool CpuWorkers::stand_guard(ThreadContext& here) {
   const auto due = [&] {
     return policy_calls_.load(std::memory_order_seq_cst) != here.policy_calls ||
            stopping_.load(std::memory_order_relaxed) || sees_fast_work(here, true);
   };
-  for (int look = 0; look < kGuardLooks; ++look) {
+  const bool aside = std::exchange(here.steps_aside, false);
+  for (int look = 0; look < kGuardLooks && !aside; ++look) {
     if (due()) return true;
     pause_about_a_microsecond();
   }
-  Seconds nap = kFirstNap;
+  Seconds nap = aside ? here.step_aside : kFirstNap;
+  bool asleep = aside;  // so far nothing of what it sees counts
   while (lifecycle_.outstanding() != 0 && vacant_.load(std::memory_order_relaxed) != 0) {
     const std::uint64_t ticket = guard_event_.prepare();
     guard_.store(Guard::Asleep, std::memory_order_seq_cst);
-    if (due()) {
+    if (!std::exchange(asleep, false) && due()) {
       guard_event_.cancel();
       return true;
     }

@@ -280,7 +280,7 @@ void Engine::hold_back(engine::ThreadContext& here) {
   if (lifecycle_.outstanding() < window_) return;
   // The workers come first: what blocks the task at the head of the queue shall not block the submitting thread, which
   // may be the one to lift it.
-  cpu_workers_.let_others_begin();
+  if (!cpu_workers_.runs_tiny_kernels(here)) cpu_workers_.let_others_begin();
   const auto enough = [this] { return lifecycle_.outstanding() <= window_ / 2; };
   constexpr Seconds kNoProgress{2e-3};
   Seconds last_progress = now();

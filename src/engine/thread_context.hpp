@@ -69,7 +69,13 @@ struct alignas(128) ThreadContext {
   std::int64_t light_done = 0;            ///< so many tasks that it has not reported.
   std::uint32_t pushes = 0;               ///< Tasks that it has made ready while others slept.
   std::uint64_t last_push = 0;            ///< When it last made a task ready while others slept, in ticks.
-  std::uint32_t policy_calls = 0;         ///< As it saw them when it last looked for work.
+  std::uint64_t kernel_ticks = 0;         ///< How long the kernels took that it has timed lately,
+  std::uint32_t kernels_timed = 0;        ///< and how many these were.
+  std::int64_t judged_executed = 0;       ///< As it was when it last judged whether it is in the way,
+  std::int64_t judged_submitted = 0;      ///< and what all threads had submitted.
+  bool steps_aside = false;  ///< Whether it last gave up its slot so as not to be in the way of who submits,
+  Seconds step_aside{};      ///< and for how long.
+  std::uint32_t policy_calls = 0;  ///< As it saw them when it last looked for work.
   std::vector<Sight> slot_sights;
   std::vector<Sight> queue_sights;
   std::int32_t submissions_until_check = 0;
