@@ -32,7 +32,7 @@ Task Engine::run(RecordedGraph& graph, const Plan* plan) {
   if (&graph.engine() != this) throw InvalidArgument("this graph was recorded by another runtime");
   if (graph.has_problems())
     for (std::size_t t = 0; t < graph.size(); ++t)
-      if (!graph.problem(t).empty()) throw NoEligibleDevice(graph.problem(t));
+      if (!graph.problem(t).empty()) throw NoEligibleDevice(std::string(graph.problem(t)));
   if (plan != nullptr && plan->schedule.placements.size() != graph.size())
     throw InvalidArgument(fmt::format("this plan is for a graph of {} tasks, not one of {}",
                                       plan->schedule.placements.size(), graph.size()));
@@ -148,7 +148,8 @@ Plan Engine::plan(const RecordedGraph& graph, std::string_view planner_name) {
     }
   }
   for (std::size_t t = 0; t < graph.size(); ++t) {
-    if (!graph.problem(t).empty()) throw NoEligibleDevice(graph.problem(t));
+    if (!graph.problem(t).empty()) throw NoEligibleDevice(std::string(graph.problem(t)));
+    if (graph.task(t).has(TaskNode::kPlain)) graph.task(t).materialise_operands();  // which estimates look at
     std::vector<double> costs;
     for (const DeviceInfo& device : machine_.devices()) {
       const bool eligible = (lifecycle_.eligible(graph.task(t)) >> index(device.id) & 1) != 0;

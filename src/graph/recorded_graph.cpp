@@ -62,8 +62,7 @@ Task RecordedGraph::add(const TaskRef& task, std::string problem, const std::vec
   task->id = TaskId{index_of_new};
   task->state.store(TaskState::Recorded, std::memory_order_relaxed);
   tasks_.push_back(task);
-  has_problems_ = has_problems_ || !problem.empty();
-  problems_.push_back(std::move(problem));
+  if (!problem.empty()) problems_.emplace(index_of_new, std::move(problem));
   const std::size_t first = arrows_.size();
   infer(index_of_new);
   for (const Task& earlier : after)
@@ -90,20 +89,19 @@ void RecordedGraph::arrow(std::uint32_t from, std::uint32_t to, bool value, doub
 
 /// The rules of streaming submission (see graph/inference.hpp), on numbers instead of nodes.
 void RecordedGraph::infer(std::uint32_t task) {
-  if (tasks_[task]->has(TaskNode::kPlain)) tasks_[task]->materialise_operands();
-  for (const Operand& operand : tasks_[task]->operands()) {
-    Datum& datum = operand.region->datum();
+  tasks_[task]->for_each_operand([&](const Region& region, Access access) {
+    Datum& datum = region.datum();
     const auto [entry, made] = accesses_.try_emplace(&datum, datum.whole().box(), RecordedState{});
     if (made) datum.add_reference();
     auto& parts = entry->second;
-    for (const std::uint32_t i : parts.cover(operand.region->box(), operand.region->slot())) {
+    for (const std::uint32_t i : parts.cover(region.box(), region.slot())) {
       RecordedState& state = parts[i].state;
       const auto bytes = static_cast<double>(parts[i].box.shape.elements() * datum.element().bytes);
       if (state.writer != kNone)
-        arrow(state.writer, task, reads(operand.access), reads(operand.access) ? bytes : 0.0);
-      else if (reads(operand.access))
+        arrow(state.writer, task, reads(access), reads(access) ? bytes : 0.0);
+      else if (reads(access))
         state.read_first = true;
-      if (writes(operand.access)) {
+      if (writes(access)) {
         for (const std::uint32_t reader : state.readers) arrow(reader, task, false, 0.0);
         state.readers.clear();
         state.writer = task;
@@ -111,7 +109,7 @@ void RecordedGraph::infer(std::uint32_t task) {
         state.readers.push_back(task);
       }
     }
-  }
+  });
 }
 
 void RecordedGraph::seal() {
@@ -249,8 +247,10 @@ void RecordedGraph::make_nodes(GraphRun& run) {
       node->share_storage(recorded);
       TaskExtra& extra = node->extra();
       extra.graph_run = &run;
-      extra.operands = recorded.operands();
-      if (const TaskExtra* const from = recorded.extra_or_null()) extra.name = from->name;
+      if (const TaskExtra* const from = recorded.extra_or_null()) {
+        extra.name = from->name;
+        extra.operands = from->operands;
+      }
     }
     for (std::size_t t = 0; t < tasks; ++t)
       run.nodes[t]->extra().static_successors = {run.nodes.data(), successors_.data() + first_successor_[t],
@@ -274,7 +274,8 @@ void RecordedGraph::make_nodes(GraphRun& run) {
     extra.by_policy = false;
     extra.in_policy = false;
     add_reference(&node);  // the engine's, for this run
-    extra.eligible = tasks_[t]->extra().eligible;
+    const TaskExtra* const from = tasks_[t]->extra_or_null();
+    extra.eligible = from != nullptr ? from->eligible : 0;
     extra.priority = tasks_[t]->priority();
   }
   run.start->extra().static_successors = {run.nodes.data(), successors_.data() + first_successor_[tasks],
@@ -293,16 +294,16 @@ void RecordedGraph::over(GraphRun& run) noexcept {
 std::vector<GraphDiagnostic> RecordedGraph::validate() const {
   using Severity = GraphDiagnostic::Severity;
   std::vector<GraphDiagnostic> found;
-  for (std::size_t t = 0; t < tasks_.size(); ++t)
-    if (!problems_[t].empty()) found.push_back({Severity::Error, problems_[t]});
+  for (const auto& [task, problem] : problems_) found.push_back({Severity::Error, problem});
   // What is read must have been written before, by the graph or by an earlier task.
   std::map<Datum*, graph::BoxMap<bool>> written;
   for (const TaskRef& task : tasks_) {
-    for (const Operand& operand : task->operands()) {
-      Datum& datum = operand.region->datum();
+    task->for_each_operand([&](const Region& region, Access access) {
+      Datum& datum = region.datum();
       const auto [entry, made] = written.try_emplace(&datum, datum.whole().box(), false);
+      graph::BoxMap<bool>& parts = entry->second;
       if (made)
-        with_accesses(datum, [&datum, &parts = entry->second] {
+        with_accesses(datum, [&datum, &parts] {
           std::uint32_t number = 0;
           datum.for_each_access([&](const Box& box, const AccessState& state) {
             // The slot is only a cache key: one of its own for each part of the datum.
@@ -311,38 +312,36 @@ std::vector<GraphDiagnostic> RecordedGraph::validate() const {
             for (const std::uint32_t part : parts.cover(box, slot)) parts[part].state = true;
           });
         });
-      if (!reads(operand.access)) continue;
-      for (const std::uint32_t part : entry->second.cover(operand.region->box(), operand.region->slot()))
-        if (!entry->second[part].state) {
+      if (!reads(access)) return;
+      for (const std::uint32_t part : parts.cover(region.box(), region.slot()))
+        if (!parts[part].state) {
           found.push_back(
               {Severity::Error,
                fmt::format("task '{}' reads data '{}', part {} of which neither an earlier task of the "
                            "graph nor anything before it has written; write it first",
-                           task->display_name(), operand.region->name(),
-                           to_string(entry->second[part].box))});
+                           task->display_name(), region.name(), to_string(parts[part].box))});
           break;
         }
-    }
-    for (const Operand& operand : task->operands()) {
-      if (!writes(operand.access)) continue;
-      auto& parts = written.at(&operand.region->datum());
-      for (const std::uint32_t part : parts.cover(operand.region->box(), operand.region->slot()))
-        parts[part].state = true;
-    }
+    });
+    task->for_each_operand([&](const Region& region, Access access) {
+      if (!writes(access)) return;
+      auto& parts = written.at(&region.datum());
+      for (const std::uint32_t part : parts.cover(region.box(), region.slot())) parts[part].state = true;
+    });
   }
   // A result that is written over before anything reads it was made for nothing.
   std::vector<char> has_value_successor(tasks_.size(), 0);
   for (const Arrow& a : arrows_)
     if (a.value) has_value_successor[a.from] = 1;
   for (std::size_t t = 0; t < tasks_.size(); ++t) {
-    if (has_value_successor[t] != 0 || tasks_[t]->operands().empty()) continue;
+    if (has_value_successor[t] != 0) continue;
     bool lost = false;
-    for (const Operand& operand : tasks_[t]->operands()) {
-      if (!writes(operand.access)) continue;
-      const auto& parts = accesses_.at(&operand.region->datum());
+    tasks_[t]->for_each_operand([&](const Region& region, Access access) {
+      if (!writes(access)) return;
+      const auto& parts = accesses_.at(&region.datum());
       for (std::uint32_t i = 0; i < parts.size(); ++i)
-        if (operand.region->box().contains(parts[i].box) && parts[i].state.writer != t) lost = true;
-    }
+        if (region.box().contains(parts[i].box) && parts[i].state.writer != t) lost = true;
+    });
     if (lost)
       found.push_back(
           {Severity::Warning, fmt::format("the result of task '{}' is written over before anything reads "

@@ -14,6 +14,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "graph/box_map.hpp"
@@ -106,8 +107,11 @@ class RecordedGraph : public std::enable_shared_from_this<RecordedGraph> {
   std::size_t size() const noexcept { return tasks_.size(); }
   TaskNode& task(std::size_t index) const noexcept { return *tasks_[index]; }
   /// Why no device can run a task; empty where one can.
-  const std::string& problem(std::size_t index) const noexcept { return problems_[index]; }
-  bool has_problems() const noexcept { return has_problems_; }
+  std::string_view problem(std::size_t index) const {
+    const auto found = problems_.find(static_cast<std::uint32_t>(index));
+    return found == problems_.end() ? std::string_view() : std::string_view(found->second);
+  }
+  bool has_problems() const noexcept { return !problems_.empty(); }
   Engine& engine() const noexcept { return *engine_; }
 
   struct Arrow {
@@ -157,9 +161,8 @@ class RecordedGraph : public std::enable_shared_from_this<RecordedGraph> {
   Engine* engine_;
   const std::shared_ptr<RunTable> table_;
   std::vector<TaskRef> tasks_;
-  std::vector<std::string> problems_;
-  bool has_problems_ = false;
-  std::vector<Arrow> arrows_;  ///< In order of `to`; at most one for each pair.
+  std::map<std::uint32_t, std::string> problems_;  ///< By task; only of those that have one.
+  std::vector<Arrow> arrows_;                      ///< In order of `to`; at most one for each pair.
   std::map<Datum*, graph::BoxMap<RecordedState>> accesses_;
   std::vector<DataAccess> footprint_;
 

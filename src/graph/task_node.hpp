@@ -255,6 +255,17 @@ class alignas(graph::kBlockBytes) TaskNode {
     return extra != nullptr ? extra->failed_by.load(std::memory_order_acquire) : nullptr;
   }
   std::vector<Operand>& operands() { return extra().operands; }
+  /// Calls `visit(region, access)` for each data argument, wherever they are kept.
+  template <class Function>
+  void for_each_operand(Function&& visit) const {
+    if (has(kPlain)) {
+      std::uint32_t next = 0;
+      for (std::uint32_t i = 0; i < type->parameter_count; ++i)
+        if (type->parameters[i].is_data) visit(region(next++), type->parameters[i].access);
+    } else if (const TaskExtra* const extra = extra_or_null()) {
+      for (const Operand& operand : extra->operands) visit(*operand.region, operand.access);
+    }
+  }
 
   // ---- the submitting task -----------------------------------------------------------------------------------------------
 
