@@ -106,8 +106,11 @@ WorkerSlot* CpuWorkers::occupy(WorkerSlot* preferred) {
     WorkerSlot& slot = *slots_[(first + i) % slots_.size()];
     ThreadContext* nobody = nullptr;
     if (slot.device != *device || slot.occupant.load(std::memory_order_relaxed) != nullptr) continue;
-    // Acquire pairs with the release in `vacate`: the queue is as its last occupant left it.
-    if (!slot.occupant.compare_exchange_strong(nobody, &here, std::memory_order_acquire)) continue;
+    // Acquire pairs with the release in `vacate`: the queue is as its last occupant left it. Release: thieves look into
+    // the occupant's context.
+    if (!slot.occupant.compare_exchange_strong(nobody, &here, std::memory_order_acq_rel,
+                                               std::memory_order_relaxed))
+      continue;
     vacant_.fetch_sub(1, std::memory_order_relaxed);
     here.slot = &slot;
     here.last_slot = &slot;
