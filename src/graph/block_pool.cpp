@@ -4,7 +4,6 @@
 #include <sys/mman.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <new>
 #include <utility>
 
@@ -17,6 +16,7 @@
 #endif
 #ifdef HOCKET_POISONS
 #include <sanitizer/asan_interface.h>
+#include <sanitizer/lsan_interface.h>
 #endif
 
 namespace hocket::graph {
@@ -28,6 +28,24 @@ std::uint64_t next_serial() noexcept {
 }
 
 [[gnu::tls_model("initial-exec")]] constinit thread_local CurrentCache current;
+
+/// Memory of that size, a power of two, aligned to as much; null where there is none. Straight from the system: `malloc`
+/// would keep as much again for the alignment.
+std::byte* map_aligned(std::size_t bytes) noexcept {
+  const auto map = [](std::size_t size) {
+    void* const memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return memory == MAP_FAILED ? nullptr : static_cast<std::byte*>(memory);
+  };
+  std::byte* const lucky = map(bytes);
+  if (lucky == nullptr || reinterpret_cast<std::uintptr_t>(lucky) % bytes == 0) return lucky;
+  munmap(lucky, bytes);
+  std::byte* const memory = map(2 * bytes);
+  if (memory == nullptr) return nullptr;
+  const std::size_t before = (bytes - reinterpret_cast<std::uintptr_t>(memory) % bytes) % bytes;
+  if (before != 0) munmap(memory, before);
+  if (before != bytes) munmap(memory + before + bytes, bytes - before);
+  return memory + before;
+}
 
 }  // namespace
 
@@ -85,8 +103,9 @@ BlockPool::~BlockPool() {
   for (std::byte* slab : slabs_) {
 #ifdef HOCKET_POISONS
     __asan_unpoison_memory_region(slab, kSlabBytes);
+    __lsan_unregister_root_region(slab, kSlabBytes);
 #endif
-    std::free(slab);
+    munmap(slab, kSlabBytes);
   }
 }
 
@@ -118,16 +137,19 @@ BlockCache::Free* BlockPool::take_batch(std::uint32_t& count) {
     return first;
   }
   if (fresh_ == fresh_end_) {
-    auto* const slab = static_cast<std::byte*>(std::aligned_alloc(kSlabBytes, kSlabBytes));
+    std::byte* const slab = map_aligned(kSlabBytes);
     if (slab == nullptr) throw std::bad_alloc();
     try {
       slabs_.push_back(slab);
       batches_.reserve(slabs_.size() * (kSlabBytes / kBlockBytes / BlockCache::kBatch + 1));
     } catch (...) {
       if (!slabs_.empty() && slabs_.back() == slab) slabs_.pop_back();
-      std::free(slab);
+      munmap(slab, kSlabBytes);
       throw;
     }
+#ifdef HOCKET_POISONS
+    __lsan_register_root_region(slab, kSlabBytes);  // nodes refer to blocks of the heap
+#endif
     madvise(slab, kSlabBytes, MADV_HUGEPAGE);  // a wish: small pages do as well, only slower at first touch
     ::new (slab) Slab{this};
     fresh_ = slab + kBlockBytes;

@@ -150,6 +150,7 @@ class alignas(graph::kBlockBytes) TaskNode {
   static constexpr std::size_t kInlineRegions = 3;
   static constexpr std::size_t kInlineEdges = 3;
   static constexpr std::size_t kInlineStorage = 24;
+  static constexpr std::size_t kEdgesInStorage = kInlineStorage / sizeof(std::uintptr_t);
 
   TaskNode() = default;
   TaskNode(const TaskNode&) = delete;
@@ -332,7 +333,10 @@ class alignas(graph::kBlockBytes) TaskNode {
 
   /// Room for that many edges from predecessors; called at most once.
   void make_edges(std::uint32_t count) {
-    if (count > kInlineEdges) make_chunks(count);
+    if (count <= kInlineEdges) return;
+    // Where there is nothing to store, as many more find their place there.
+    const bool stores = type != nullptr && (type->storage_bytes != 0 || has(kHeapStorage));
+    if (stores || count > kInlineEdges + kEdgesInStorage) make_chunks(count);
   }
 
  private:
@@ -351,10 +355,15 @@ class EdgeCursor {
   explicit EdgeCursor(TaskNode& node) noexcept
       : chunk_(node.has(TaskNode::kChunkedEdges) ? *reinterpret_cast<EdgeChunk**>(node.edges_.data())
                                                  : nullptr),
-        slot_(chunk_ != nullptr ? chunk_->slots.data() : node.edges_.data()) {}
+        slot_(chunk_ != nullptr ? chunk_->slots.data() : node.edges_.data()),
+        inline_end_(node.edges_.data() + TaskNode::kInlineEdges),
+        more_(reinterpret_cast<std::uintptr_t*>(node.storage_.data())) {}
   /// The name of the next edge, without the value mark.
   std::uintptr_t next() noexcept {
-    if (chunk_ == nullptr) return reinterpret_cast<std::uintptr_t>(slot_++);
+    if (chunk_ == nullptr) {
+      if (slot_ == inline_end_) slot_ = more_;
+      return reinterpret_cast<std::uintptr_t>(slot_++);
+    }
     if (slot_ == chunk_->slots.data() + EdgeChunk::kSlots) {
       chunk_ = chunk_->next;
       slot_ = chunk_->slots.data();
@@ -365,6 +374,8 @@ class EdgeCursor {
  private:
   EdgeChunk* chunk_;
   std::uintptr_t* slot_;
+  std::uintptr_t* inline_end_;
+  std::uintptr_t* more_;
 };
 
 /// The word that an edge's name names: the next edge of the list.
