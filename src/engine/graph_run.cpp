@@ -44,7 +44,6 @@ Task Engine::run(RecordedGraph& graph, const Plan* plan) {
   end->kind = TaskKind::Marker;
   end->flags |= TaskNode::kEndsRun;
   end->id = next_id(here);
-  end->extra().name = "run of a graph";
   start->kind = TaskKind::Marker;
   start->id = end->id;
   GraphRun& run = graph.prepare_run(TaskRef(end), *start);
@@ -112,7 +111,7 @@ void Engine::marker_ready(TaskNode& task, bool withdrawn) {
       light = light && operand.region->datum().host_only.load(std::memory_order_relaxed);
   if (light && run.graph.make_light(run)) {
     // The start may be closed later than the run is over: it must not know it any more.
-    task.extra().graph_run = nullptr;
+    task.set_graph_run(nullptr);
     lifecycle_.end(task, state, nullptr);
     cpu_workers_.launch(run);
     return;

@@ -60,7 +60,7 @@ Lifecycle::Lifecycle(const platform::Machine& machine, memory::Manager& memory,
 
 void Lifecycle::enter_placed_lane(TaskNode& task) {
   task.requests.fetch_or(TaskNode::kPlaced, std::memory_order_relaxed);
-  task.extra().ready_at = driver_.now();
+  if (task.kind != TaskKind::Marker) task.extra().ready_at = driver_.now();
   // Sequentially consistent with the check that follows: `cancel` sets its flag first, then looks at the state.
   task.state.store(TaskState::Ready, std::memory_order_seq_cst);
   light_fence();

@@ -203,8 +203,8 @@ GraphRun& RecordedGraph::prepare_run(TaskRef end, TaskNode& start) {
   run->id = end->id;
   run->planned = false;
   run->start = &start;
-  start.extra().graph_run = run;
-  end->extra().graph_run = run;
+  start.set_graph_run(run);
+  end->set_graph_run(run);
   run->end = std::move(end);
   run->unfinished.store(1, std::memory_order_relaxed);
   run->keeps_alive = shared_from_this();

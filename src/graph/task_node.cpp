@@ -58,6 +58,7 @@ std::string TaskNode::display_name() const {
     file = file.substr(file.rfind('/') + 1);
     return fmt::format("{}:{}", file, location.line);
   }
+  if (kind == TaskKind::Marker && has(kEndsRun)) return "run of a graph";
   if (kind != TaskKind::HostAccess) return "graph";
   const TaskExtra* const extra = extra_or_null();
   if (extra == nullptr || extra->operands.empty()) return "host access";

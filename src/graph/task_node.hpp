@@ -117,7 +117,7 @@ struct TaskExtra {
   /// can work towards what it waits for.
   std::vector<TaskNode*> predecessors;
   StaticSuccessors static_successors;  ///< For nodes of a recorded graph, besides the list.
-  GraphRun* graph_run = nullptr;       ///< The run of a graph that it belongs to or ends.
+  GraphRun* graph_run = nullptr;       ///< The run of a graph that it belongs to; of markers, see the node.
   Datum* retired = nullptr;            ///< What a retirement destroys.
 
   // Placement; written by the one who claimed it.
@@ -247,10 +247,14 @@ class alignas(graph::kBlockBytes) TaskNode {
     const TaskExtra* const extra = extra_or_null();
     return extra != nullptr ? extra->priority : 0;
   }
+  /// The run of a graph that it belongs to, starts or ends. Markers have it in place of captures.
   GraphRun* graph_run() const noexcept {
+    if (kind == TaskKind::Marker) return *reinterpret_cast<GraphRun* const*>(storage_.data());
     const TaskExtra* const extra = extra_or_null();
     return extra != nullptr ? extra->graph_run : nullptr;
   }
+  /// Markers only.
+  void set_graph_run(GraphRun* run) noexcept { ::new (storage_.data()) GraphRun*(run); }
   TaskNode* failed_by() const noexcept {
     const TaskExtra* const extra = extra_or_null();
     return extra != nullptr ? extra->failed_by.load(std::memory_order_acquire) : nullptr;
@@ -335,7 +339,8 @@ class alignas(graph::kBlockBytes) TaskNode {
   void make_edges(std::uint32_t count) {
     if (count <= kInlineEdges) return;
     // Where there is nothing to store, as many more find their place there.
-    const bool stores = type != nullptr && (type->storage_bytes != 0 || has(kHeapStorage));
+    const bool stores =
+        kind == TaskKind::Marker || (type != nullptr && (type->storage_bytes != 0 || has(kHeapStorage)));
     if (stores || count > kInlineEdges + kEdgesInStorage) make_chunks(count);
   }
 
