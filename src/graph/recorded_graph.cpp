@@ -157,6 +157,8 @@ void RecordedGraph::seal() {
       footprint_.push_back(operand);
     }
   make_light_tasks();
+  arrows_.shrink_to_fit();
+  tasks_.shrink_to_fit();
   sealed_ = true;
 }
 
