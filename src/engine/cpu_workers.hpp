@@ -109,7 +109,7 @@ class CpuWorkers {
   bool take_part(const detail::TaskNode* target, const std::function<bool()>& enough = {});
   /// Whether the kernels that the calling thread ran lately were tiny; false where it ran none.
   static bool runs_tiny_kernels(ThreadContext& here) noexcept;
-  /// Gives others some microseconds to begin with what the calling thread has submitted.
+  /// Gives others some milliseconds, at most, to begin with what the calling thread has submitted.
   void let_others_begin();
 
   /// Called by a thread that is about to wait inside a task: its slot is vacated, and another thread sees to it. Returns

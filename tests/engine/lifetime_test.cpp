@@ -99,6 +99,8 @@ TEST_F(Lifetimes, OfALongChainOfCancelledTasksEndWithoutDeepRecursion) {
     gate.pass();
     throw std::runtime_error("root");
   }));
+  // More tasks follow than the window holds: else the thread that is held back might take this one.
+  testing::eventually([&] { return last.state() == TaskState::Running; });
   for (int i = 0; i < 20000; ++i) last = runtime.submit({.after = {last}}, cpu([token] {}));
   gate.open();
   EXPECT_THROW(last.get(), TaskError);
