@@ -50,10 +50,8 @@ class Engine final : public engine::Driver, public memory::TransferSink {
 
   // ---- submission (submission.cpp) ------------------------------------------------------------------------------
   Task submit(const Submission& submission);
-  /// A node of this engine, with one reference.
-  TaskNode* make_node() { return TaskNode::make(contexts_->here().blocks); }
-  /// Fills a node from a submission: checks the arguments, copies scalars, refers to data. `plain_only`: whether a task
-  /// that is not plain gets its operands only. Throws `InvalidArgument`, `NoEligibleDevice`, `OutOfMemory`.
+  /// Fills a node from a submission: checks the arguments, copies scalars, refers to data. Throws
+  /// `InvalidArgument`, `NoEligibleDevice`, `OutOfMemory`.
   void describe(engine::ThreadContext& here, TaskNode& task, const Submission& submission);
 
   // ---- graphs (graph_run.cpp) -----------------------------------------------------------------------------------

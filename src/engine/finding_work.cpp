@@ -290,26 +290,27 @@ bool CpuWorkers::is_in_the_way(ThreadContext& here) const {
 
 /// Until there is something to do (true), or nothing is left that could become something.
 bool CpuWorkers::stand_guard(ThreadContext& here) {
+  const bool steps_aside = std::exchange(here.steps_aside, false);
+  bool aside = steps_aside;  // until its first nap is over, no task in the fast lane counts
   const auto due = [&] {
     return policy_calls_.load(std::memory_order_seq_cst) != here.policy_calls ||
-           stopping_.load(std::memory_order_relaxed) || sees_fast_work(here, true);
+           stopping_.load(std::memory_order_relaxed) || (!aside && sees_fast_work(here, true));
   };
-  const bool aside = std::exchange(here.steps_aside, false);
   for (int look = 0; look < kGuardLooks && !aside; ++look) {
     if (due()) return true;
     pause_about_a_microsecond();
   }
-  Seconds nap = aside ? here.step_aside : kFirstNap;
-  bool asleep = aside;  // so far nothing of what it sees counts
+  Seconds nap = steps_aside ? here.step_aside : kFirstNap;
   while (lifecycle_.outstanding() != 0 && vacant_.load(std::memory_order_relaxed) != 0) {
     const std::uint64_t ticket = guard_event_.prepare();
     guard_.store(Guard::Asleep, std::memory_order_seq_cst);
-    if (!std::exchange(asleep, false) && due()) {
+    if (due()) {
       guard_event_.cancel();
       return true;
     }
     const bool notified = guard_event_.wait_for(ticket, nap);
     guard_.store(Guard::Awake, std::memory_order_seq_cst);
+    aside = false;
     if (notified) {  // by one whose tasks are not tiny
       for (Sight& sight : here.slot_sights) sight.worth_taking = true, sight.nanoseconds = nanoseconds();
       for (Sight& sight : here.queue_sights) sight.worth_taking = true, sight.nanoseconds = nanoseconds();
