@@ -107,8 +107,9 @@ class CpuWorkers {
   /// for one task, strangers are left alone: one of them may itself wait for what the thread does next.
   /// `enough`, where given, is asked from time to time whether to stop.
   bool take_part(const detail::TaskNode* target, const std::function<bool()>& enough = {});
-  /// Whether the kernels that the calling thread ran lately were tiny; false where it ran none.
-  static bool runs_tiny_kernels(ThreadContext& here) noexcept;
+  /// Whether the kernels that the calling thread ran lately were tiny; false where it ran none. Those count half from
+  /// now on.
+  static bool judge_kernels(ThreadContext& here) noexcept;
   /// Gives others some milliseconds, at most, to begin with what the calling thread has submitted.
   void let_others_begin();
 

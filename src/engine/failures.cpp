@@ -18,6 +18,21 @@ std::string message_of(const std::exception_ptr& error) {
   }
 }
 
+namespace {
+
+/// Whether an error is that of something that failed, not of a task that was cancelled.
+bool failed(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const TaskError& of_task) {
+    return of_task.failure() == TaskFailure::Failed;
+  } catch (...) {
+    return true;
+  }
+}
+
+}  // namespace
+
 std::exception_ptr make_task_error(const TaskNode& task, TaskFailure failure, const std::string& device,
                                    const std::exception_ptr& cause) {
   std::string message = fmt::format("task '{}'", task.display_name());
@@ -27,7 +42,8 @@ std::exception_ptr make_task_error(const TaskNode& task, TaskFailure failure, co
     message += device.empty() ? fmt::format(" failed: {}", message_of(cause))
                               : fmt::format(" failed on {}: {}", device, message_of(cause));
   } else if (cause) {
-    message += fmt::format(" was cancelled, since something that it needs failed: {}", message_of(cause));
+    message += fmt::format(" was cancelled, since something that it needs {}: {}",
+                           failed(cause) ? "failed" : "was cancelled", message_of(cause));
   } else {
     message += " was cancelled before it ran";
   }
@@ -54,10 +70,11 @@ std::exception_ptr error_of(const TaskNode& task) {
     case TaskState::Failed:
       return task.extra_or_null()->error;
     case TaskState::Cancelled: {
-      const TaskNode* culprit = task.failed_by();
-      std::exception_ptr cause = culprit != nullptr && culprit->extra_or_null() != nullptr
-                                     ? culprit->extra_or_null()->error
-                                     : nullptr;
+      const TaskNode* const culprit = task.failed_by();
+      std::exception_ptr cause;
+      if (culprit != nullptr && culprit->extra_or_null() != nullptr) cause = culprit->extra_or_null()->error;
+      if (culprit != nullptr && !cause)
+        cause = make_task_error(*culprit, TaskFailure::Cancelled, {}, nullptr);
       if (task.kind != detail::TaskKind::Kernel && cause)
         return cause;  // a read, or a graph's run: the culprit's
       return make_task_error(task, TaskFailure::Cancelled, {}, cause);

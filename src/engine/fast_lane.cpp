@@ -107,7 +107,8 @@ inline void Lifecycle::let_go(ThreadContext& here, TaskNode& task) noexcept {
     detail::destroy_node(&task);
     return;
   }
-  if (const PreparedCodelet* const codelet = task.prepared()) here.count_codelet_user(*codelet, -1);
+  if (const PreparedCodelet* const codelet = task.prepared())
+    count_codelet_users(here.codelet_users.data(), *codelet, -1);
   here.blocks.free(&task);
 }
 

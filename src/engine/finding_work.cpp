@@ -263,9 +263,9 @@ void CpuWorkers::idle(ThreadContext& here) {
   guard_.compare_exchange_strong(coming, Guard::None, std::memory_order_seq_cst);
 }
 
-bool CpuWorkers::runs_tiny_kernels(ThreadContext& here) noexcept {
+bool CpuWorkers::judge_kernels(ThreadContext& here) noexcept {
   const bool tiny = here.kernel_ticks < here.kernels_timed * kTinyKernelTicks;
-  here.kernel_ticks /= 2;  // what is longer ago counts less
+  here.kernel_ticks /= 2;
   here.kernels_timed /= 2;
   return tiny;
 }

@@ -132,7 +132,8 @@ inline void Engine::describe_plain(engine::ThreadContext& here, TaskNode& task, 
   task.type = &type;
   task.set_place(submission.location);
   task.flags = TaskNode::kPlain;
-  if (!type.one_off) here.count_codelet_user(static_cast<const PreparedCodelet&>(type), 1);
+  if (!type.one_off)
+    count_codelet_users(here.codelet_users.data(), static_cast<const PreparedCodelet&>(type), 1);
   const std::span<const PackedArgument> arguments = submission.arguments;
   if (arguments.size() != type.parameter_count) [[unlikely]]
     throw InvalidArgument(fmt::format("task '{}': {} arguments for the {} parameters of its codelet",
@@ -280,7 +281,7 @@ void Engine::hold_back(engine::ThreadContext& here) {
   if (lifecycle_.outstanding() < window_) return;
   // The workers come first: what blocks the task at the head of the queue shall not block the submitting thread, which
   // may be the one to lift it.
-  if (!cpu_workers_.runs_tiny_kernels(here)) cpu_workers_.let_others_begin();
+  if (!cpu_workers_.judge_kernels(here)) cpu_workers_.let_others_begin();
   const auto enough = [this] { return lifecycle_.outstanding() <= window_ / 2; };
   constexpr Seconds kNoProgress{2e-3};
   Seconds last_progress = now();

@@ -103,14 +103,6 @@ struct alignas(128) ThreadContext {
 
   /// Fast-lane tasks that it has made ready while it occupied no slot; anyone takes from it.
   SubmissionQueue queue;
-
-  /// Counts nodes of a codelet that the thread makes (positive) or destroys.
-  void count_codelet_user(const detail::PreparedCodelet& codelet, int more) noexcept {
-    if (codelet.number < graph::kCountedCodelets)
-      codelet_users[codelet.number].add(more);
-    else
-      codelet.other_users.fetch_add(more, std::memory_order_release);
-  }
 };
 
 /// The contexts of one engine. Outlives it where threads still hold on to one.

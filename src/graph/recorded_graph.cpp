@@ -165,7 +165,12 @@ void RecordedGraph::seal() {
 /// Lays out what light runs need, where no task needs a decision.
 void RecordedGraph::make_light_tasks() {
   light_ = !tasks_.empty();
-  for (const TaskRef& task : tasks_) light_ = light_ && task->has(TaskNode::kPlain) && task->priority() == 0;
+  std::uint64_t arguments = 0;
+  for (const TaskRef& task : tasks_) {
+    light_ = light_ && task->has(TaskNode::kPlain) && task->priority() == 0;
+    arguments += task->type->parameter_count + (task->type->one_off ? 1 : 0);
+  }
+  light_ = light_ && arguments <= LightTask::kMostArguments;
   if (!light_) return;
   for (std::size_t t = 0; t < tasks_.size(); ++t) {
     TaskNode& task = *tasks_[t];

@@ -83,6 +83,8 @@ class RunTable {
 
 /// What a light run needs to know of a task.
 struct LightTask {
+  static constexpr std::uint64_t kMostArguments = (std::uint64_t{1} << 31) - 1;  ///< Of all tasks of a graph.
+
   const TaskType* type = nullptr;
   /// In `RecordedGraph::light_arguments`; of a one-off kernel, the kernel first.
   std::uint32_t first_argument : 31 = 0;

@@ -447,13 +447,18 @@ void destroy_node(TaskNode* node) noexcept;
 /// Marks `node` as failed by `culprit` (or by what made that one fail), unless it is marked already.
 void mark_failed_by(TaskNode& node, TaskNode& culprit);
 
-/// Counts nodes of a codelet that are made (positive) or destroyed, where the thread keeps such counts, else in common.
-inline void count_codelet_users(const PreparedCodelet& codelet, int more) noexcept {
-  const graph::CurrentCache& here = graph::current_cache();
-  if (here.serial == codelet.pool && codelet.number < graph::kCountedCodelets)
-    here.codelet_users[codelet.number].add(more);
+/// Counts nodes of a codelet that are made (positive) or destroyed: in the thread's `counts`, of which there are
+/// `kCountedCodelets`, else in common.
+inline void count_codelet_users(graph::Counter* counts, const PreparedCodelet& codelet, int more) noexcept {
+  if (counts != nullptr && codelet.number < graph::kCountedCodelets)
+    counts[codelet.number].add(more);
   else
     codelet.other_users.fetch_add(more, std::memory_order_release);
+}
+/// The same for a thread that may keep no counts for the codelet's engine.
+inline void count_codelet_users(const PreparedCodelet& codelet, int more) noexcept {
+  const graph::CurrentCache& here = graph::current_cache();
+  count_codelet_users(here.serial == codelet.pool ? here.codelet_users : nullptr, codelet, more);
 }
 
 }  // namespace hocket::detail
