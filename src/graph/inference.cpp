@@ -105,9 +105,7 @@ bool infer_locked(InferenceScratch& scratch, TaskNode& waiting, TaskNode& record
                              [&](const AccessState& state) {
                                written = written && state.written;
                                ++references;
-                               if (state.writer) ++most;
-                               if (writes(operand.access))
-                                 most += static_cast<std::uint32_t>(state.readers.all().size());
+                               most += count_edges(state, operand.access);
                              }) ||
                parted;
       if (!written && reads(operand.access)) [[unlikely]]

@@ -44,7 +44,7 @@ bool infer(InferenceScratch& scratch, detail::TaskNode& waiting, detail::TaskNod
 /// Links edges from predecessors to the task that waits for them, one after the other.
 class Linker {
  public:
-  /// At most that many edges. `held`: what the task waits for besides.
+  /// At most that many edges: one for each predecessor that was not over when they were counted. `held`: what the task waits for besides.
   Linker(detail::TaskNode& waiting, detail::TaskNode& recorded, std::uint32_t most, std::uint32_t held)
       : waiting_(waiting),
         recorded_(recorded),
@@ -58,13 +58,15 @@ class Linker {
   /// `value`: it needs what the predecessor makes.
   [[gnu::always_inline]] void link(detail::TaskNode& predecessor, bool value) {
     if (&predecessor == &recorded_ || &predecessor == &waiting_) return;  // another operand of the same task
-    if (keeps_ && !predecessor.closed()) {
-      detail::add_reference(&predecessor);
-      waiting_.extra().predecessors.push_back(&predecessor);
-    }
-    if (detail::link_edge(predecessor, edges_.next() | (value ? detail::kValueBit : 0))) {
-      ++linked_;
-      return;
+    if (!predecessor.closed()) {
+      if (keeps_) {
+        detail::add_reference(&predecessor);
+        waiting_.extra().predecessors.push_back(&predecessor);
+      }
+      if (detail::link_edge(predecessor, edges_.next() | (value ? detail::kValueBit : 0))) {
+        ++linked_;
+        return;
+      }
     }
     // It is over.
     if (value && predecessor.state.load(std::memory_order_acquire) != TaskState::Done)
@@ -109,6 +111,14 @@ class Linker {
   detail::EdgeCursor edges_;
 };
 
+/// How many edges an access to one part may need: what is over needs none.
+inline std::uint32_t count_edges(const detail::AccessState& state, Access access) noexcept {
+  std::uint32_t edges = state.writer && !state.writer->closed() ? 1 : 0;
+  if (writes(access))
+    for (const detail::TaskNode* const reader : state.readers.all()) edges += reader->closed() ? 0 : 1;
+  return edges;
+}
+
 /// What `infer` does for a task that is alone in waiting and being recorded, where each operand is the whole of a datum
 /// that nobody has parted yet, and no other thread uses any records: nothing (and nothing has happened) where an operand
 /// is none, or may have to be refused.
@@ -119,8 +129,7 @@ inline std::optional<bool> infer_wholes(InferenceScratch& scratch, detail::TaskN
     if (!operand.region->is_whole()) return std::nullopt;
     const detail::AccessState* const state = operand.region->datum().only_access();
     if (state == nullptr || !(state->written || operand.access == Access::Write)) return std::nullopt;
-    if (state->writer) ++most;
-    if (writes(operand.access)) most += state->readers.size();
+    most += count_edges(*state, operand.access);
   }
   task.make_edges(most);
   // The task is nobody else's yet, so that its count may change by a plain store.

@@ -70,7 +70,7 @@ std::string TaskNode::display_name() const {
 
 void** TaskNode::spill_regions(std::uint32_t count) {
   auto* const spill = static_cast<void**>(::operator new(count * sizeof(void*)));
-  regions_[0] = spill;
+  words_[0] = spill;
   flags |= kSpilledRegions;
   return spill;
 }
@@ -85,16 +85,17 @@ void TaskNode::materialise_operands() {
 }
 
 void* TaskNode::make_storage(std::uint32_t bytes, std::uint32_t alignment) {
-  if (bytes <= kInlineStorage && alignment <= alignof(std::uint64_t)) return storage_.data();
+  if (bytes <= kInlineStorage && alignment <= alignof(std::uint64_t)) return &words_[kInlineRegions];
   void* const memory = ::operator new (bytes, std::align_val_t{std::max<std::size_t>(alignment, 16)});
   flags |= kHeapStorage;
-  ::new (storage_.data()) void*(memory);
+  words_[kInlineRegions] = memory;
   return memory;
 }
 
-void TaskNode::borrowed_storage(std::byte* storage) noexcept {
+void TaskNode::share_storage(TaskNode& other) noexcept {
+  if (type->storage_bytes == 0) return;
   flags |= kHeapStorage;
-  ::new (storage_.data()) void*(storage);
+  words_[kInlineRegions] = other.storage();
 }
 
 // ---- edges -----------------------------------------------------------------------------------------------------------
@@ -132,7 +133,7 @@ void destroy_node(TaskNode* node) noexcept {
       node->type->destroy(node->storage());
     if (node->has(TaskNode::kInlineParent)) release_reference(node->parent());
     if (node->has(TaskNode::kChunkedEdges)) node->free_chunks();
-    if (node->has(TaskNode::kSpilledRegions)) ::operator delete(node->regions_[0]);
+    if (node->has(TaskNode::kSpilledRegions)) ::operator delete(node->words_[0]);
     if (node->has(TaskNode::kHeapStorage) && !node->has(TaskNode::kRunNode))
       ::operator delete (node->storage(),
                          std::align_val_t{std::max<std::size_t>(node->type->storage_alignment, 16)});

@@ -150,7 +150,7 @@ class alignas(graph::kBlockBytes) TaskNode {
   static constexpr std::size_t kInlineRegions = 3;
   static constexpr std::size_t kInlineEdges = 3;
   static constexpr std::size_t kInlineStorage = 24;
-  static constexpr std::size_t kEdgesInStorage = kInlineStorage / sizeof(std::uintptr_t);
+  static constexpr std::size_t kWords = kInlineRegions + kInlineStorage / sizeof(std::uintptr_t);
 
   TaskNode() = default;
   TaskNode(const TaskNode&) = delete;
@@ -179,18 +179,16 @@ class alignas(graph::kBlockBytes) TaskNode {
   std::atomic<TaskExtra*> extra_{nullptr};
 
  private:
-  std::array<void*, kInlineRegions> regions_{};  ///< Or one pointer to more of them.
-
-  // ---- second cache line -----------------------------------------------------------------------------------------------
-
-  std::array<std::uintptr_t, kInlineEdges> edges_{};  ///< Or one pointer to the first of several chunks.
+  /// First the regions, or one pointer to more of them; from the fourth word on (the second cache line), what is stored,
+  /// or one pointer to it, or three more regions where nothing is. Words that are left serve as edges.
+  alignas(8) std::array<void*, kWords> words_{};
 
  public:
   TaskId id{};
 
  private:
-  std::uint64_t place_ = 0;  ///< File name and line of the submission.
-  alignas(8) std::array<std::byte, kInlineStorage> storage_{};
+  std::uint64_t place_ = 0;                           ///< File name and line of the submission.
+  std::array<std::uintptr_t, kInlineEdges> edges_{};  ///< Or one pointer to the first of several chunks.
 
  public:
   enum Flag : std::uint8_t {
@@ -249,12 +247,12 @@ class alignas(graph::kBlockBytes) TaskNode {
   }
   /// The run of a graph that it belongs to, starts or ends. Markers have it in place of captures.
   GraphRun* graph_run() const noexcept {
-    if (kind == TaskKind::Marker) return *reinterpret_cast<GraphRun* const*>(storage_.data());
+    if (kind == TaskKind::Marker) return static_cast<GraphRun*>(words_[kInlineRegions]);
     const TaskExtra* const extra = extra_or_null();
     return extra != nullptr ? extra->graph_run : nullptr;
   }
   /// Markers only.
-  void set_graph_run(GraphRun* run) noexcept { ::new (storage_.data()) GraphRun*(run); }
+  void set_graph_run(GraphRun* run) noexcept { words_[kInlineRegions] = run; }
   TaskNode* failed_by() const noexcept {
     const TaskExtra* const extra = extra_or_null();
     return extra != nullptr ? extra->failed_by.load(std::memory_order_acquire) : nullptr;
@@ -275,14 +273,14 @@ class alignas(graph::kBlockBytes) TaskNode {
   // ---- the submitting task -----------------------------------------------------------------------------------------------
 
   TaskNode* parent() const noexcept {
-    if (has(kInlineParent)) return static_cast<TaskNode*>(regions_[kInlineRegions - 1]);
+    if (has(kInlineParent)) return static_cast<TaskNode*>(words_[kInlineRegions - 1]);
     const TaskExtra* const extra = extra_or_null();
     return extra != nullptr ? extra->parent : nullptr;
   }
   /// Takes over a counted reference. After the regions have been set.
   void set_parent(TaskNode* parent) {
     if (has(kPlain) && region_count < kInlineRegions) {
-      regions_[kInlineRegions - 1] = parent;
+      words_[kInlineRegions - 1] = parent;
       flags |= kInlineParent;
     } else {
       extra().parent = parent;
@@ -293,13 +291,14 @@ class alignas(graph::kBlockBytes) TaskNode {
 
   // ---- data arguments of plain tasks -------------------------------------------------------------------------------------
 
-  /// Room for that many; each entry is to point to the `HomeView` of a region.
+  /// Room for that many; each entry is to point to the `HomeView` of a region. After `type` has been set.
   void** make_regions(std::uint32_t count) {
     region_count = static_cast<std::uint8_t>(count);
-    return count <= kInlineRegions ? regions_.data() : spill_regions(count);
+    const std::size_t room = type->storage_bytes == 0 ? kWords : kInlineRegions;
+    return count <= room ? words_.data() : spill_regions(count);
   }
   void* const* regions() const noexcept {
-    return has(kSpilledRegions) ? static_cast<void* const*>(regions_[0]) : regions_.data();
+    return has(kSpilledRegions) ? static_cast<void* const*>(words_[0]) : words_.data();
   }
   Region& region(std::uint32_t i) const noexcept;  // graph/datum.hpp
   /// Fills `operands()` from the regions.
@@ -309,12 +308,12 @@ class alignas(graph::kBlockBytes) TaskNode {
 
   void* make_storage(std::uint32_t bytes, std::uint32_t alignment);
   const std::byte* storage() const noexcept {
-    if (!has(kHeapStorage)) return storage_.data();
-    return *reinterpret_cast<std::byte* const*>(storage_.data());
+    const void* const* const in_place = words_.data() + kInlineRegions;
+    return static_cast<const std::byte*>(has(kHeapStorage) ? *in_place : in_place);
   }
   std::byte* storage() noexcept { return const_cast<std::byte*>(std::as_const(*this).storage()); }
-  /// The other node's, which lives at least as long.
-  void share_storage(TaskNode& other) noexcept { borrowed_storage(other.storage()); }
+  /// Makes the other node's, which lives at least as long and is of the same type, this one's.
+  void share_storage(TaskNode& other) noexcept;
 
   // ---- where it was submitted ----------------------------------------------------------------------------------------------
 
@@ -335,19 +334,24 @@ class alignas(graph::kBlockBytes) TaskNode {
 
   // ---- edges -----------------------------------------------------------------------------------------------------------------
 
-  /// Room for that many edges from predecessors; called at most once.
+  /// Room for that many edges from predecessors; called at most once, after all the rest has been set.
   void make_edges(std::uint32_t count) {
-    if (count <= kInlineEdges) return;
-    // Where there is nothing to store, as many more find their place there.
-    const bool stores =
-        kind == TaskKind::Marker || (type != nullptr && (type->storage_bytes != 0 || has(kHeapStorage)));
-    if (stores || count > kInlineEdges + kEdgesInStorage) make_chunks(count);
+    if (count > kInlineEdges && count > kInlineEdges + (words_end() - words_used())) make_chunks(count);
   }
 
  private:
   friend class EdgeCursor;
   friend void destroy_node(TaskNode* node) noexcept;
-  void borrowed_storage(std::byte* storage) noexcept;
+  /// Of the words: where those begin, and end, that may serve as edges.
+  std::size_t words_used() const noexcept {
+    if (has(kInlineParent)) return kInlineRegions;
+    return has(kSpilledRegions) ? 1 : region_count;
+  }
+  std::size_t words_end() const noexcept {
+    const bool stores =
+        kind == TaskKind::Marker || has(kHeapStorage) || (type != nullptr && type->storage_bytes != 0);
+    return stores ? kInlineRegions : kWords;
+  }
   void make_chunks(std::uint32_t count);
   void free_chunks() noexcept;
   void** spill_regions(std::uint32_t count);
@@ -362,7 +366,7 @@ class EdgeCursor {
                                                  : nullptr),
         slot_(chunk_ != nullptr ? chunk_->slots.data() : node.edges_.data()),
         inline_end_(node.edges_.data() + TaskNode::kInlineEdges),
-        more_(reinterpret_cast<std::uintptr_t*>(node.storage_.data())) {}
+        more_(reinterpret_cast<std::uintptr_t*>(node.words_.data() + node.words_used())) {}
   /// The name of the next edge, without the value mark.
   std::uintptr_t next() noexcept {
     if (chunk_ == nullptr) {
