@@ -59,6 +59,8 @@ struct Plan {
   std::string planner;
   Problem problem;    ///< What the planner was given.
   Schedule schedule;  ///< Validated against `problem`. Device indices are those of `Runtime::devices()`.
+  /// The graph that it is for. Empty: any graph of as many tasks, each of which can run where the schedule says.
+  std::weak_ptr<const detail::RecordedGraph> graph;
 };
 
 }  // namespace hocket

@@ -54,7 +54,7 @@ PreparedCodelet& Codelets::find_or_prepare(const ThreadContexts& contexts,
   prepared.name = core->name;
   prepared.own_parameters = core->parameters;
   prepared.pool = contexts.serial();
-  prepared.has_work = static_cast<bool>(core->work);
+  prepared.has_work.store(static_cast<bool>(core->work), std::memory_order_relaxed);
   lay_out(prepared);
   // Whether one CPU device is the only one that could ever run it.
   std::uint32_t able = 0;
@@ -69,7 +69,6 @@ PreparedCodelet& Codelets::find_or_prepare(const ThreadContexts& contexts,
     const auto* const cpu = dynamic_cast<const detail::CpuVariant*>(&variant);
     if (cpu != nullptr && only->properties.kind == "cpu" && variant.wanted_formats() == 0) {
       prepared.simple = true;
-      prepared.device = only->id;
       prepared.eligible = std::uint64_t{1} << index(only->id);
       cpu->describe(prepared);
     }

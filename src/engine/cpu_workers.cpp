@@ -182,7 +182,7 @@ TaskNode* CpuWorkers::run_placed(ThreadContext& here, TaskNode& task, bool may_c
 TaskNode* CpuWorkers::run_begun(ThreadContext& here, TaskNode& task, bool may_continue) {
   TaskNode* const next = lean_ ? run_fast(here, task) : run_placed(here, task, true);
   if (next == nullptr || may_continue) return next;
-  queue(here, *next);
+  lifecycle_.queue_ready(here, *next);
   return nullptr;
 }
 
@@ -235,13 +235,16 @@ void CpuWorkers::thread_main(WorkerSlot* preferred) {
   if (preferred->cpu) pin_to(*preferred->cpu);
   ThreadContext& here = contexts_.here();
   while (true) {
-    if (occupy(preferred) != nullptr) {
-      threads_at_hand_.fetch_sub(1, std::memory_order_seq_cst);
+    // First: who lends a slot must not count on a thread that is about to be busy.
+    threads_at_hand_.fetch_sub(1, std::memory_order_seq_cst);
+    const bool occupies = occupy(preferred) != nullptr;
+    if (!occupies) threads_at_hand_.fetch_add(1, std::memory_order_seq_cst);
+    if (occupies) {
       // Several tasks may have become ready while one thread was on its way: it calls the next before it begins.
       if (sleepers_.has_waiters() && vacant_.load(std::memory_order_relaxed) != 0 && sees_several(here))
         wake_sleeper();
-      work(here, nullptr, [&] { return is_in_the_way(here); });
-      is_in_the_way(here);  // there may be but little to do each time
+      work(here, nullptr, [&] { return decide_to_step_aside(here); });
+      decide_to_step_aside(here);  // there may be but little to do each time
       threads_at_hand_.fetch_add(1, std::memory_order_seq_cst);
       vacate(here);
     }

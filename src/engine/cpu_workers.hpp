@@ -118,9 +118,6 @@ class CpuWorkers {
   WorkerSlot* lend_slot();
   void resume(WorkerSlot* slot);
 
-  /// Whether the calling thread occupies a slot.
-  bool on_slot() const { return contexts_.here().slot != nullptr; }
-
  private:
   enum class Guard : std::uint8_t {
     None,
@@ -136,6 +133,7 @@ class CpuWorkers {
   /// An entry of this thread's queues that `target` needs, itself included; 0: none near at hand.
   std::uint64_t find_work_for(ThreadContext& here, const detail::TaskNode& target);
   bool leads_to(std::uint64_t entry, const detail::TaskNode& target) const;
+  static bool leads_on(const detail::TaskNode& task, const detail::TaskNode& target);
   /// An entry of a queue, or the node of a placed task with a reference; 0: none.
   std::uint64_t find_work(ThreadContext& here);
   std::uint64_t steal(ThreadContext& here);
@@ -164,7 +162,7 @@ class CpuWorkers {
   bool sees_several(ThreadContext& here);
   void idle(ThreadContext& here);
   bool stand_guard(ThreadContext& here);
-  bool is_in_the_way(ThreadContext& here) const;
+  bool decide_to_step_aside(ThreadContext& here);
   /// Instead of the progress of a queue that nobody works on.
   static constexpr std::int64_t kAbandoned = -1;
   std::uint64_t nanoseconds() const noexcept;

@@ -2,10 +2,12 @@
 /// Which devices can run a task, in which formats, and how long it should take there.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <spdlog/spdlog.h>
 
 #include <algorithm>
 
 #include "cost/roofline.hpp"
+#include "engine/failures.hpp"
 #include "engine/lifecycle.hpp"
 #include "graph/datum.hpp"
 
@@ -125,25 +127,35 @@ DeviceId Lifecycle::device_of(const TaskNode& task) const noexcept {
 
 Work Lifecycle::work_of(TaskNode& task) {
   Work work;
-  if (task.prepared() == nullptr || !task.core().work) return work;
+  const detail::PreparedCodelet* const codelet = task.prepared();
+  if (codelet == nullptr || !codelet->has_work.load(std::memory_order_relaxed)) return work;
   std::vector<Shape> shapes(task.type->parameter_count);
   std::uint32_t next = 0;
-  const bool in_place = task.operands().empty();
-  for (std::uint32_t i = 0; i < shapes.size(); ++i)
-    if (task.type->parameters[i].is_data)
-      shapes[i] = (in_place ? task.region(next) : *task.operands()[next].region).box().shape, ++next;
-  return task.core().work(shapes);
+  task.for_each_operand([&](const detail::Region& region, Access) {
+    while (!task.type->parameters[next].is_data) ++next;
+    shapes[next++] = region.box().shape;
+  });
+  try {
+    work = task.core().work(shapes);
+  } catch (...) {
+    // Nothing may go wrong with a task because of what is only an estimate.
+    if (codelet->has_work.exchange(false, std::memory_order_relaxed))
+      spdlog::error(
+          "hocket: how much codelet '{}' works is unknown from now on: its with_work function threw: {}",
+          codelet->name, message_of(std::current_exception()));
+  }
+  return work;
 }
 
 /// With the traffic of the operands where the codelet does not say.
 Work Lifecycle::work_with_traffic(TaskNode& task) {
   Work work = work_of(task);
   if (work.bytes == 0.0) {
-    for (const Operand& operand : task.operands()) {
-      const double touches = operand.access == Access::ReadWrite ? 2.0 : 1.0;
-      work.bytes += touches * static_cast<double>(operand.region->box().shape.elements() *
-                                                  operand.region->datum().element().bytes);
-    }
+    task.for_each_operand([&](const detail::Region& region, Access access) {
+      const double touches = access == Access::ReadWrite ? 2.0 : 1.0;
+      work.bytes +=
+          touches * static_cast<double>(region.box().shape.elements() * region.datum().element().bytes);
+    });
   }
   return work;
 }
@@ -151,8 +163,9 @@ Work Lifecycle::work_with_traffic(TaskNode& task) {
 std::uint64_t Lifecycle::footprint(TaskNode& task) noexcept {
   std::uint64_t hash = 0xcbf29ce484222325u;
   const auto mix = [&hash](std::uint64_t value) { hash = (hash ^ value) * 0x100000001b3u; };
-  for (const Operand& operand : task.operands())
-    for (const std::size_t extent : operand.region->box().shape.extent) mix(extent);
+  task.for_each_operand([&](const detail::Region& region, Access) {
+    for (const std::size_t extent : region.box().shape.extent) mix(extent);
+  });
   return hash;
 }
 

@@ -229,14 +229,18 @@ Report Engine::report() {
 void Engine::reset_report() {
   const std::lock_guard lock(report_mutex_);
   contexts_->period.fetch_add(1, std::memory_order_relaxed);
+  const Seconds time = now();
   const std::size_t contexts = contexts_->count();
   baselines_.resize(std::max(baselines_.size(), contexts));
   for (std::size_t i = 0; i < contexts; ++i) {
     const engine::ThreadContext& context = (*contexts_)[i];
     baselines_[i] = {context.executed.value(), context.totals.flops.load(std::memory_order_relaxed),
                      context.totals.busy_seconds.load(std::memory_order_relaxed)};
+    // What it is about counts from now on.
+    const double burst = context.totals.burst_begin_seconds.load(std::memory_order_relaxed);
+    if (burst >= 0.0) baselines_[i].busy_seconds += time.count - burst;
   }
-  recorder_.reset(now());
+  recorder_.reset(time);
 }
 
 // ---- what the rules ask of their driver --------------------------------------------------------------------------------

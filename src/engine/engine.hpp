@@ -56,6 +56,7 @@ class Engine final : public engine::Driver, public memory::TransferSink {
 
   // ---- graphs (graph_run.cpp) -----------------------------------------------------------------------------------
   Task run(RecordedGraph& graph, const Plan* plan);
+  void check_plan(const RecordedGraph& graph, const Plan& plan) const;
   Plan plan(const RecordedGraph& graph, std::string_view planner);
 
   // ---- waiting (waiting.cpp) --------------------------------------------------------------------------------------
@@ -125,11 +126,15 @@ class Engine final : public engine::Driver, public memory::TransferSink {
   }
   void submit_described(engine::ThreadContext& here, TaskNode& task, std::span<const Task> after);
   TaskNode* make_stand_in(engine::ThreadContext& here);
-  void adopt_by_current_task(engine::ThreadContext& here, TaskNode& task, std::span<const Task> after);
+  static void adopt_by_current_task(engine::ThreadContext& here, TaskNode& task);
   void hold_back(engine::ThreadContext& here);
   /// Waits until `done` holds, which `announce` or `announce_if_idle` follow. Outside of tasks, runs tasks meanwhile
-  /// where a slot is vacant; inside a task, works towards `target` or lends the worker's slot. False: the time is over. Throws `Error` where nothing can happen any more.
+  /// where a slot is vacant; inside a task, works towards `target` or lends the worker's slot. False: the time is over.
+  /// Throws `Error` where nothing can happen any more.
   bool sleep_until(const std::function<bool()>& done, TaskNode* target, std::optional<Seconds> limit);
+  enum class Sleep : std::uint8_t { Reached, Late, Hopeless };
+  Sleep sleep(const std::function<bool()>& done, TaskNode* target, std::optional<Seconds> deadline,
+              bool in_task, bool on_worker);
   bool work_towards(TaskNode& target);
   bool spin_until(const std::function<bool()>& done) const;
   bool stuck();

@@ -48,6 +48,10 @@ void Lifecycle::become_ready(ThreadContext& here, TaskNode& task, TaskNode** con
     *continuation = &task;  // `begin_fast` asks whether it was withdrawn
     return;
   }
+  queue_ready(here, task);
+}
+
+void Lifecycle::queue_ready(ThreadContext& here, TaskNode& task) {
   task.state.store(TaskState::Ready, std::memory_order_release);
   light_fence();  // pairs with the heavy one in `cancel`: either this sees the request, or that sees the state
   if (withdrawn(task) && !settle(task)) return;
@@ -197,7 +201,8 @@ TaskNode* CpuWorkers::run_fast(ThreadContext& here, TaskNode& task) {
     return lifecycle_.finished(task, outcome, here.worker, true);
   }
   here.executed.add(1);
-  if (!type.one_off && static_cast<const PreparedCodelet&>(type).has_work) add_work(here, task);
+  if (!type.one_off && static_cast<const PreparedCodelet&>(type).has_work.load(std::memory_order_relaxed))
+    add_work(here, task);
   return lifecycle_.finished_fast(here, task);
 }
 
@@ -216,7 +221,7 @@ void CpuWorkers::run_chain(ThreadContext& here, std::uint64_t entry) {
   for (int length = 1; task != nullptr; ++length) {
     // Where it has lost its slot while it waited, too.
     if (here.slot == nullptr || length == kLongestChain) {
-      queue(here, *task);
+      lifecycle_.queue_ready(here, *task);
       return;
     }
     if (!lean_)

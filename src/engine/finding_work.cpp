@@ -270,8 +270,9 @@ bool CpuWorkers::judge_kernels(ThreadContext& here) noexcept {
   return tiny;
 }
 
-/// For a worker, from time to time: whether it is in the way of a thread that submits tiny tasks.
-bool CpuWorkers::is_in_the_way(ThreadContext& here) const {
+/// For a worker, from time to time: whether it is in the way of a thread that submits tiny tasks, and for how long it
+/// then makes room.
+bool CpuWorkers::decide_to_step_aside(ThreadContext& here) {
   if (here.steps_aside) return true;
   const std::int64_t tasks = here.executed.value() - here.judged_executed;
   if (tasks < kTasksPerJudgement || here.kernels_timed < kTimingsPerJudgement) return false;

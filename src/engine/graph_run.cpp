@@ -14,6 +14,8 @@ Task record_task(RecordedGraph& graph, const Submission& submission) {
   engine::ThreadContext& here = engine.contexts().here();
   const TaskRef reference = TaskRef::adopt(TaskNode::make(here.blocks));
   TaskNode& node = *reference;
+  node.state.store(TaskState::Recorded,
+                   std::memory_order_relaxed);  // its captures go with it, whatever happens
   std::string problem;
   try {
     engine.describe(here, node, submission);
@@ -27,15 +29,34 @@ Task record_task(RecordedGraph& graph, const Submission& submission) {
                    submission.options != nullptr ? submission.options->after : none);
 }
 
+/// Throws `InvalidArgument` where a plan is for another graph, or sends a task to a device that cannot run it.
+void Engine::check_plan(const RecordedGraph& graph, const Plan& plan) const {
+  const std::vector<Placement>& placements = plan.schedule.placements;
+  if (placements.size() != graph.size())
+    throw InvalidArgument(
+        fmt::format("this plan is for a graph of {} tasks, not one of {}", placements.size(), graph.size()));
+  const std::weak_ptr<const RecordedGraph> none;
+  const bool for_any = !plan.graph.owner_before(none) && !none.owner_before(plan.graph);
+  if (!for_any && plan.graph.lock().get() != &graph)
+    throw InvalidArgument("this plan is for another graph; make one for this graph with Runtime::plan");
+  const std::span<const DeviceInfo> devices = machine_.devices();
+  for (std::size_t t = 0; t < graph.size(); ++t) {
+    const std::size_t device = placements[t].device;
+    if (device >= devices.size() || (lifecycle_.eligible(graph.task(t)) >> device & 1) == 0)
+      throw InvalidArgument(
+          fmt::format("this plan sends task '{}' to {}, which cannot run it", graph.task(t).display_name(),
+                      device < devices.size() ? "device " + devices[device].label
+                                              : fmt::format("device {}, of {}", device, devices.size())));
+  }
+}
+
 Task Engine::run(RecordedGraph& graph, const Plan* plan) {
   graph.seal();
   if (&graph.engine() != this) throw InvalidArgument("this graph was recorded by another runtime");
   if (graph.has_problems())
     for (std::size_t t = 0; t < graph.size(); ++t)
       if (!graph.problem(t).empty()) throw NoEligibleDevice(std::string(graph.problem(t)));
-  if (plan != nullptr && plan->schedule.placements.size() != graph.size())
-    throw InvalidArgument(fmt::format("this plan is for a graph of {} tasks, not one of {}",
-                                      plan->schedule.placements.size(), graph.size()));
+  if (plan != nullptr) check_plan(graph, *plan);
 
   engine::ThreadContext& here = contexts_->here();
   auto* const end = TaskNode::make(here.blocks);  // the one reference of each is the engine's
@@ -48,7 +69,7 @@ Task Engine::run(RecordedGraph& graph, const Plan* plan) {
   start->id = end->id;
   GraphRun& run = graph.prepare_run(TaskRef(end), *start);
   if (plan != nullptr) {
-    graph.make_nodes(run);
+    graph.make_nodes(run, here.blocks);
     run.planned = true;
     std::vector<std::uint32_t> order(graph.size());
     for (std::uint32_t t = 0; t < order.size(); ++t) order[t] = t;
@@ -116,7 +137,7 @@ void Engine::marker_ready(TaskNode& task, bool withdrawn) {
     cpu_workers_.launch(run);
     return;
   }
-  if (!run.planned) run.graph.make_nodes(run);
+  if (!run.planned) run.graph.make_nodes(run, contexts_->here().blocks);
   lifecycle_.end(task, state, nullptr);
 }
 
@@ -148,7 +169,6 @@ Plan Engine::plan(const RecordedGraph& graph, std::string_view planner_name) {
   }
   for (std::size_t t = 0; t < graph.size(); ++t) {
     if (!graph.problem(t).empty()) throw NoEligibleDevice(std::string(graph.problem(t)));
-    if (graph.task(t).has(TaskNode::kPlain)) graph.task(t).materialise_operands();  // which estimates look at
     std::vector<double> costs;
     for (const DeviceInfo& device : machine_.devices()) {
       const bool eligible = (lifecycle_.eligible(graph.task(t)) >> index(device.id) & 1) != 0;
@@ -163,7 +183,7 @@ Plan Engine::plan(const RecordedGraph& graph, std::string_view planner_name) {
   if (const std::vector<Violation> wrong = validate(problem, schedule); !wrong.empty())
     throw Error(fmt::format("planner '{}' made a schedule that breaks its problem's rules: {}", planner_name,
                             wrong.front().message));
-  return {std::string(planner_name), std::move(problem), std::move(schedule)};
+  return {std::string(planner_name), std::move(problem), std::move(schedule), graph.weak_from_this()};
 }
 
 }  // namespace hocket::detail

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <iterator>
 #include <utility>
 
 #include "engine/failures.hpp"
@@ -468,9 +470,19 @@ TaskNode* Lifecycle::keep_failure(TaskNode& task, GraphRun* run, std::exception_
     culprit->successors.store(detail::kClosed, std::memory_order_relaxed);
     culprit->state.store(TaskState::Failed, std::memory_order_relaxed);
   }
+  std::vector<TaskRef> dropped;  // released without the lock
   {
     const std::lock_guard lock(failure_mutex_);
     culprit->extra().error = std::move(error);
+    // Those that have been reported need not be kept for who waits for all: dropped before the list would grow.
+    if (failures_.size() == failures_.capacity()) {
+      const auto reported = [](const TaskRef& failure) {
+        return failure->extra().reported.load(std::memory_order_relaxed);
+      };
+      const auto first = std::partition(failures_.begin(), failures_.end(), std::not_fn(reported));
+      dropped.assign(std::make_move_iterator(first), std::make_move_iterator(failures_.end()));
+      failures_.erase(first, failures_.end());
+    }
     failures_.emplace_back(culprit);
   }
   return culprit;

@@ -106,8 +106,20 @@ class Lifecycle {
       return true;
     return settle(task);
   }
+  /// Whoever has taken a task of the fast lane out of its queue: keeps others from taking or withdrawing it until
+  /// `let_loose`. False where one of them has asked for it already.
+  static bool hold(detail::TaskNode& task) noexcept {
+    task.begun.store(1, std::memory_order_relaxed);
+    light_fence();  // pairs with the heavy one of those who ask
+    if (task.requests.load(std::memory_order_relaxed) == 0) return true;
+    let_loose(task);
+    return false;
+  }
+  static void let_loose(detail::TaskNode& task) noexcept { task.begun.store(0, std::memory_order_relaxed); }
   /// Takes a task that lies in a queue of the fast lane, out of its turn, to run it; false where somebody else has it.
   bool take_out_of_queue(detail::TaskNode& task);
+  /// Queues a task of the fast lane that is ready, unless it must not run: then it is over.
+  void queue_ready(ThreadContext& here, detail::TaskNode& task);
   /// Whether a task that was taken so must not run; it is over then.
   bool refuse_taken(detail::TaskNode& task);
   /// A task in the fast lane has run without failing. Returns a successor that the calling worker may run at once

@@ -122,6 +122,12 @@ TaskNode& submitted_node(const Task& task) {
   return node;
 }
 
+/// Of a task that was not over just now.
+detail::Engine& engine_of(const TaskNode& node) {
+  if (detail::Engine* const engine = node.engine()) return *engine;
+  throw Error(fmt::format("task '{}' can no longer run: its runtime is gone", node.display_name()));
+}
+
 }  // namespace
 
 TaskId Task::id() const { return node_of(*this).id; }
@@ -132,20 +138,20 @@ void Task::get() const {
   TaskNode& node = submitted_node(*this);
   // A task that is over may outlive its runtime; the engine is asked only while it must still be there.
   if (node.state.load(std::memory_order_acquire) == TaskState::Done) return;
-  if (!node.over()) node.engine()->wait_for(node, std::nullopt);
+  if (!node.over()) engine_of(node).wait_for(node, std::nullopt);
   if (node.state.load(std::memory_order_acquire) != TaskState::Done) detail::Engine::throw_failure(node);
 }
 
 bool Task::wait_for(Seconds limit) const {
   TaskNode& node = submitted_node(*this);
-  if (!node.over() && !node.engine()->wait_for(node, limit)) return false;
+  if (!node.over() && !engine_of(node).wait_for(node, limit)) return false;
   get();
   return true;
 }
 
 bool Task::cancel() const {
   TaskNode& node = submitted_node(*this);
-  return !node.over() && node.engine()->cancel(node);
+  return !node.over() && engine_of(node).cancel(node);
 }
 
 // ---- Graph -------------------------------------------------------------------------------------------------------------

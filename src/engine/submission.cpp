@@ -225,20 +225,16 @@ TaskNode* Engine::make_stand_in(engine::ThreadContext& here) {
 }
 
 /// Before `infer` publishes the task: from then on others may walk its predecessors.
-void Engine::adopt_by_current_task(engine::ThreadContext& here, TaskNode& task, std::span<const Task> after) {
+void Engine::adopt_by_current_task(engine::ThreadContext& here, TaskNode& task) {
   add_reference(here.task);
   task.set_parent(here.task);
-  for (const Task& earlier : after) {
-    add_reference(earlier.node());
-    task.extra().predecessors.push_back(earlier.node());
-  }
 }
 
 void Engine::submit_node(engine::ThreadContext& here, TaskNode& task, std::span<const DataAccess> operands,
                          std::span<const Task> after, bool counts) {
   task.id = next_id(here);
   TaskNode* const parent = current_task(here);
-  if (parent != nullptr) adopt_by_current_task(here, task, after);
+  if (parent != nullptr) adopt_by_current_task(here, task);
   // Counted before the task can be over; taken back where `infer` throws, which then has had no effect.
   here.activated.add(1);
   if (counts) here.submitted.add(1);

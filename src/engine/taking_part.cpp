@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /// What a thread that waits does of the work that it waits for, inside a task or outside of all.
+#include <spdlog/spdlog.h>
+
 #include <algorithm>
 #include <array>
 
 #include "engine/cpu_workers.hpp"
+#include "engine/failures.hpp"
 
 namespace hocket::engine {
 
@@ -63,7 +66,7 @@ bool CpuWorkers::try_run_inside(TaskNode& task) {
     placed_.fetch_sub(1, std::memory_order_relaxed);
   }
   TaskNode* const next = run_placed(here, task, false);
-  if (next != nullptr) queue(here, *next);
+  if (next != nullptr) lifecycle_.queue_ready(here, *next);
   return true;
 }
 
@@ -91,14 +94,28 @@ std::uint64_t CpuWorkers::find_work_for(ThreadContext& here, const TaskNode& tar
   return 0;
 }
 
-/// Whether `target` waits for the task of an entry that nobody else has, as far as that is easily seen.
+/// Whether `target` waits for the task of an entry that this thread has taken out of its queue, as far as that is easily
+/// seen.
 bool CpuWorkers::leads_to(std::uint64_t entry, const TaskNode& target) const {
   if (LightEntry::is(entry)) return runs_[LightEntry(entry).run()].end.get() == &target;
+  TaskNode& task = *task_of(entry);
+  if (&task == &target) return true;
+  if (!is_fast(task)) return leads_on(task, target);
+  // While the task is not over, what waits for it stays where it is: it must be kept from those who take tasks out of
+  // their turn, unless one of them has it.
+  if (!lifecycle_.hold(task)) return false;
+  const bool leads = leads_on(task, target);
+  lifecycle_.let_loose(task);
+  return leads;
+}
+
+/// The same for a task that is not over, and that nobody can run meanwhile.
+bool CpuWorkers::leads_on(const TaskNode& task, const TaskNode& target) {
   // Forward along the edges. Tasks that wait for one that nobody runs stay where they are.
   constexpr std::size_t kMostTasks = 32;
   std::array<const TaskNode*, kMostTasks> seen;
   std::size_t count = 0;
-  seen[count++] = task_of(entry);
+  seen[count++] = &task;
   for (std::size_t i = 0; i < count; ++i) {
     if (seen[i] == &target) return true;
     std::uintptr_t edge = seen[i]->successors.load(std::memory_order_acquire);
@@ -116,9 +133,11 @@ bool CpuWorkers::take_part(const TaskNode* target, const std::function<bool()>& 
   const bool ran = work(here, target, enough);
   const bool left = here.slot != nullptr && here.slot->own.size_hint() != 0;
   vacate(here);
-  // Who looked for a vacant slot meanwhile found none.
-  if (left || here.queue.size_hint() != 0 || placed_.load(std::memory_order_seq_cst) != 0 ||
-      lifecycle_.policy_holds_tasks()) {
+  driver_.announce_if_idle();  // as every thread that gives up its slot
+  // Who looked for a vacant slot meanwhile found none, and counts what the policy was said to hold as seen to.
+  if (placed_.load(std::memory_order_seq_cst) != 0 || lifecycle_.policy_holds_tasks()) {
+    wake();
+  } else if (left || here.queue.size_hint() != 0) {
     call_someone();
   } else if (skipped_.load(std::memory_order_seq_cst)) {
     skipped_.store(false, std::memory_order_seq_cst);
@@ -163,7 +182,19 @@ WorkerSlot* CpuWorkers::lend_slot() {
         threads_at_hand_.load(std::memory_order_seq_cst) == 0 && !stopping_.load(std::memory_order_relaxed);
     if (spawn) {
       threads_at_hand_.fetch_add(1, std::memory_order_relaxed);
-      threads_.emplace_back([this, slot] { thread_main(slot); });
+      try {
+        threads_.emplace_back([this, slot] { thread_main(slot); });
+      } catch (...) {
+        // No thread is to be had: the slot is there for those who come back.
+        threads_at_hand_.fetch_sub(1, std::memory_order_relaxed);
+        spawn = false;
+        static std::once_flag complained;
+        std::call_once(complained, [] {
+          spdlog::warn(
+              "hocket: no further thread can be started, so that workers whose tasks wait may stay idle: {}",
+              message_of(std::current_exception()));
+        });
+      }
     }
   }
   if (!spawn) wake();

@@ -80,7 +80,7 @@ struct alignas(128) ThreadContext {
   std::vector<Sight> queue_sights;
   std::int32_t submissions_until_check = 0;
   std::int64_t submitted_by_others = 0;  ///< As it was at the last check.
-  graph::InferenceScratch inference;
+  graph::InferenceScratch inference{blocks, {}};
   std::uint64_t next_id = 1;  ///< Of a block of task numbers that it has reserved
   std::uint64_t last_id = 0;  ///< up to this one.
   std::vector<Closing> closings;

@@ -2,6 +2,8 @@
 /// Waiting for tasks: by threads of the user, and by tasks for the tasks that they have submitted.
 #include <fmt/format.h>
 
+#include <unordered_set>
+
 #include "engine/engine.hpp"
 #include "engine/failures.hpp"
 
@@ -68,34 +70,20 @@ bool Engine::sleep_until(const std::function<bool()>& done, TaskNode* target, st
   if (blocks) blocked_tasks_.fetch_add(1, std::memory_order_seq_cst);
   // A worker may also wait between tasks: where the last handle of borrowed data goes with what a kernel captured.
   engine::WorkerSlot* const lent = on_worker ? cpu_workers_.lend_slot() : nullptr;
-  bool reached = false;
-  bool hopeless = false;
-  int times_stuck = 0;
-  {
-    std::unique_lock lock(wait_mutex_);
-    while (!(reached = done())) {
-      if (limit && now() >= deadline) break;
-      double nap = kStuckCheckInterval.count;
-      if (limit) nap = std::min(nap, (deadline - now()).count);
-      const bool notified =
-          wait_changed_.wait_for(lock, std::chrono::duration<double>(nap)) == std::cv_status::no_timeout;
-      if (limit || (notified && done())) continue;
-      lock.unlock();
-      // What it waits for may have become ready meanwhile, and every other worker hang on a lock that this task holds.
-      if (in_task && target != nullptr && work_towards(*target)) times_stuck = 0;
-      if (!in_task && !on_worker && cpu_workers_.take_part(target)) times_stuck = 0;
-      if (!notified) times_stuck = stuck() ? times_stuck + 1 : 0;
-      lock.lock();
-      if (times_stuck >= (in_task ? kTimesStuckInTask : kTimesStuckOutside) && !done()) {
-        hopeless = true;
-        break;
-      }
-    }
+  const auto come_back = [&] {
+    cpu_workers_.resume(lent);
+    if (blocks) blocked_tasks_.fetch_sub(1, std::memory_order_seq_cst);
+    if (target == nullptr) idle_waiters_.fetch_sub(1, std::memory_order_relaxed);
+  };
+  Sleep end = Sleep::Late;
+  try {
+    end = sleep(done, target, limit ? std::optional(deadline) : std::nullopt, in_task, on_worker);
+  } catch (...) {
+    come_back();
+    throw;
   }
-  cpu_workers_.resume(lent);
-  if (blocks) blocked_tasks_.fetch_sub(1, std::memory_order_seq_cst);
-  if (target == nullptr) idle_waiters_.fetch_sub(1, std::memory_order_relaxed);
-  if (hopeless)
+  come_back();
+  if (end == Sleep::Hopeless)
     throw Error(fmt::format(
         "waiting for {} would never end: nothing runs, and what is left waits for {}",
         target != nullptr ? fmt::format("task '{}'", target->display_name())
@@ -103,7 +91,30 @@ bool Engine::sleep_until(const std::function<bool()>& done, TaskNode* target, st
         in_task ? "the very task that waits; do not wait in a task for work on data that the task itself was "
                   "given"
                 : "a view that this thread holds (Runtime::read or write); let it go out of scope first"));
-  return reached;
+  return end == Sleep::Reached;
+}
+
+/// Sleeps, and does now and then what has become ready of that which it waits for.
+Engine::Sleep Engine::sleep(const std::function<bool()>& done, TaskNode* target,
+                            std::optional<Seconds> deadline, bool in_task, bool on_worker) {
+  int times_stuck = 0;
+  std::unique_lock lock(wait_mutex_);
+  while (!done()) {
+    if (deadline && now() >= *deadline) return Sleep::Late;
+    double nap = kStuckCheckInterval.count;
+    if (deadline) nap = std::min(nap, (*deadline - now()).count);
+    const bool notified =
+        wait_changed_.wait_for(lock, std::chrono::duration<double>(nap)) == std::cv_status::no_timeout;
+    if (deadline || (notified && done())) continue;
+    lock.unlock();
+    // What it waits for may have become ready meanwhile, and every other worker hang on a lock that this task holds.
+    if (in_task && target != nullptr && work_towards(*target)) times_stuck = 0;
+    if (!in_task && !on_worker && cpu_workers_.take_part(target)) times_stuck = 0;
+    if (!notified) times_stuck = stuck() ? times_stuck + 1 : 0;
+    lock.lock();
+    if (times_stuck >= (in_task ? kTimesStuckInTask : kTimesStuckOutside) && !done()) return Sleep::Hopeless;
+  }
+  return Sleep::Reached;
 }
 
 /// Looks for some microseconds whether another thread comes to the end of what is waited for.
@@ -123,12 +134,11 @@ bool Engine::spin_until(const std::function<bool()>& done) const {
 /// one of them might need a lock that the waiting task holds. False where there is none.
 bool Engine::work_towards(TaskNode& target) {
   std::vector<TaskNode*> stack{&target};
-  std::vector<TaskNode*> seen;
+  std::unordered_set<TaskNode*> seen;
   while (!stack.empty()) {
     TaskNode* const node = stack.back();
     stack.pop_back();
-    if (node->over() || std::find(seen.begin(), seen.end(), node) != seen.end()) continue;
-    seen.push_back(node);
+    if (node->over() || !seen.insert(node).second) continue;
     if (cpu_workers_.try_run_inside(*node)) return true;
     const TaskExtra* const extra = node->extra_or_null();
     if (node->has_submitter() && extra != nullptr)
@@ -172,7 +182,11 @@ void Engine::wait_all() {
 }
 
 void Engine::cancel_all() {
-  lifecycle_.cancelled_up_to.store(next_id_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
+  const std::uint64_t last = next_id_.load(std::memory_order_relaxed) - 1;
+  std::uint64_t before = lifecycle_.cancelled_up_to.load(std::memory_order_relaxed);
+  while (before < last &&  // another thread may have cancelled more meanwhile
+         !lifecycle_.cancelled_up_to.compare_exchange_weak(before, last, std::memory_order_relaxed)) {
+  }
 }
 
 bool Engine::cancel(TaskNode& task) { return task.kind == TaskKind::Kernel && lifecycle_.cancel(task); }

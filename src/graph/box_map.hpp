@@ -63,6 +63,13 @@ class BoxMap {
     return cache_[slot].entries;
   }
 
+  /// The same for a box that has no number.
+  std::vector<std::uint32_t> cover(const Box& box) {
+    std::vector<std::uint32_t> found;
+    if (collect(box, found)) ++version_;
+    return found;
+  }
+
   Entry& operator[](std::uint32_t index) noexcept { return entries_[index]; }
   const Entry& operator[](std::uint32_t index) const noexcept { return entries_[index]; }
   std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(entries_.size()); }

@@ -115,7 +115,7 @@ bool infer_locked(InferenceScratch& scratch, TaskNode& waiting, TaskNode& record
   count();
   // One operand may have cut through what an earlier one had counted as one part.
   if (parted && operands.size() > 1) count();
-  waiting.make_edges(most);
+  waiting.make_edges(most, scratch.blocks);
   // The task is nobody else's yet, so that its count may change by a plain store.
   recorded.references.store(recorded.references.load(std::memory_order_relaxed) + references,
                             std::memory_order_relaxed);

@@ -16,6 +16,7 @@ namespace hocket::graph {
 
 /// Kept by each thread from one inference to the next.
 struct InferenceScratch {
+  BlockCache& blocks;                      ///< The thread's, of the engine whose tasks it infers.
   std::vector<detail::TaskNode*> dropped;  ///< References to release once no datum is locked.
 };
 
@@ -34,7 +35,7 @@ inline void release_dropped(InferenceScratch& scratch) noexcept {
 /// not, it may run, be over and be gone at any time from the last link on.
 ///
 /// Cost: O(parts accessed), and O(boxes) at the first use of a region. `alone`: no other thread uses the records of any
-/// datum meanwhile; else the datums are locked together, in order of their numbers, so that two submissions that share
+/// datum meanwhile; else the datums are locked together, in order of their addresses, so that two submissions that share
 /// several data are ordered alike on all of them. The caller is to call `release_dropped` afterwards.
 ///
 /// Throws `UninitialisedRead`, without any effect, where an operand reads what nothing has written.
@@ -96,7 +97,11 @@ class Linker {
   /// Whether every predecessor was over before its link was made. Where not, and nothing holds the task back, it may be
   /// over and gone by now.
   bool ready() {
-    if (linked_ == 0) return true;  // nobody else knows of it
+    if (linked_ == 0) {
+      // Nobody else knows of it. From now on the count is that of the tasks that it submits.
+      waiting_.pending.store(0, std::memory_order_relaxed);
+      return true;
+    }
     const std::uint32_t missed = most_ - linked_;
     // Acquire-release: what the predecessors did is seen by whoever runs the task.
     return missed != 0 && waiting_.pending.fetch_sub(missed, std::memory_order_acq_rel) == missed;
@@ -131,7 +136,7 @@ inline std::optional<bool> infer_wholes(InferenceScratch& scratch, detail::TaskN
     if (state == nullptr || !(state->written || operand.access == Access::Write)) return std::nullopt;
     most += count_edges(*state, operand.access);
   }
-  task.make_edges(most);
+  task.make_edges(most, scratch.blocks);
   // The task is nobody else's yet, so that its count may change by a plain store.
   task.references.store(
       task.references.load(std::memory_order_relaxed) + static_cast<std::uint32_t>(operands.size()),

@@ -178,7 +178,8 @@ void RecordedGraph::make_light_tasks() {
     LightTask light;
     light.type = &type;
     light.first_argument = static_cast<std::uint32_t>(light_arguments_.size());
-    light.has_work = task.prepared() != nullptr && task.prepared()->has_work ? 1 : 0;
+    light.has_work =
+        task.prepared() != nullptr && task.prepared()->has_work.load(std::memory_order_relaxed) ? 1 : 0;
     light.first_successor = first_successor_[t];
     light_tasks_.push_back(light);
     if (type.one_off) light_arguments_.push_back(task.storage());
@@ -234,12 +235,11 @@ bool RecordedGraph::make_light(GraphRun& run) {
   return true;
 }
 
-void RecordedGraph::make_nodes(GraphRun& run) {
+void RecordedGraph::make_nodes(GraphRun& run, graph::BlockCache& blocks) {
   const std::size_t tasks = tasks_.size();
   if (run.nodes.empty() && tasks != 0) {
     for (std::size_t t = 0; t < tasks; ++t) {
-      const graph::CurrentCache& here = graph::current_cache();
-      auto* const node = TaskNode::make(*here.cache);  // its one reference is the run's
+      auto* const node = TaskNode::make(blocks);  // its one reference is the run's
       TaskNode& recorded = *tasks_[t];
       run.nodes.push_back(node);
       node->type = recorded.type;
@@ -311,12 +311,9 @@ std::vector<GraphDiagnostic> RecordedGraph::validate() const {
       graph::BoxMap<bool>& parts = entry->second;
       if (made)
         with_accesses(datum, [&datum, &parts] {
-          std::uint32_t number = 0;
           datum.for_each_access([&](const Box& box, const AccessState& state) {
-            // The slot is only a cache key: one of its own for each part of the datum.
-            const std::uint32_t slot = 1000000 + number++;
             if (!state.written) return;
-            for (const std::uint32_t part : parts.cover(box, slot)) parts[part].state = true;
+            for (const std::uint32_t part : parts.cover(box)) parts[part].state = true;
           });
         });
       if (!reads(access)) return;

@@ -130,7 +130,7 @@ class RecordedGraph : public std::enable_shared_from_this<RecordedGraph> {
   /// A run that is not busy, for that end and start. It is busy until `over`.
   GraphRun& prepare_run(TaskRef end, TaskNode& start);
   /// Gives every task of the run a node, reset, and lets `start` be followed by the first of them.
-  void make_nodes(GraphRun& run);
+  void make_nodes(GraphRun& run, graph::BlockCache& blocks);
   /// Whether runs may be light, as far as the graph goes: no task needs a decision.
   bool light() const noexcept { return light_; }
   /// Resets a run to be light. False where there are too many at once.

@@ -100,12 +100,10 @@ void TaskNode::share_storage(TaskNode& other) noexcept {
 
 // ---- edges -----------------------------------------------------------------------------------------------------------
 
-void TaskNode::make_chunks(std::uint32_t count) {
+void TaskNode::make_chunks(std::uint32_t count, graph::BlockCache& blocks) {
   EdgeChunk* first = nullptr;
   for (std::uint32_t made = 0; made < count; made += EdgeChunk::kSlots) {
-    const graph::CurrentCache& here = graph::current_cache();
-    void* const block = here.cache->allocate();
-    auto* const chunk = ::new (block) EdgeChunk;
+    auto* const chunk = ::new (blocks.allocate()) EdgeChunk;
     chunk->owner = this;
     chunk->next = first;
     first = chunk;

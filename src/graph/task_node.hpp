@@ -43,8 +43,8 @@ struct PreparedCodelet : TaskType {
   std::uint32_t number = 0;  ///< Within the engine; used again after the codelet is gone.
   std::uint64_t pool = 0;    ///< Serial number of the engine's block pool.
   mutable std::atomic<std::int64_t> other_users{0};  ///< That no thread's counter counts.
-  bool has_work = false;
-  DeviceId device{};  ///< Where it is `simple`.
+  /// Whether it says how much its tasks work; falls where its function throws.
+  mutable std::atomic<bool> has_work{false};
   /// Whether one CPU device and no other can run it, whatever data it is given: its tasks are `plain`.
   bool simple = false;
   std::uint64_t eligible = 0;  ///< Where it is `simple`.
@@ -335,8 +335,9 @@ class alignas(graph::kBlockBytes) TaskNode {
   // ---- edges -----------------------------------------------------------------------------------------------------------------
 
   /// Room for that many edges from predecessors; called at most once, after all the rest has been set.
-  void make_edges(std::uint32_t count) {
-    if (count > kInlineEdges && count > kInlineEdges + (words_end() - words_used())) make_chunks(count);
+  void make_edges(std::uint32_t count, graph::BlockCache& blocks) {
+    if (count > kInlineEdges && count > kInlineEdges + (words_end() - words_used()))
+      make_chunks(count, blocks);
   }
 
  private:
@@ -352,7 +353,7 @@ class alignas(graph::kBlockBytes) TaskNode {
         kind == TaskKind::Marker || has(kHeapStorage) || (type != nullptr && type->storage_bytes != 0);
     return stores ? kInlineRegions : kWords;
   }
-  void make_chunks(std::uint32_t count);
+  void make_chunks(std::uint32_t count, graph::BlockCache& blocks);
   void free_chunks() noexcept;
   void** spill_regions(std::uint32_t count);
 };

@@ -365,11 +365,6 @@ Manager::Reachable Manager::reachable(const Datum& datum, const DeviceInfo& devi
   return result;
 }
 
-Bytes Manager::used(MemoryNodeId node) const {
-  const std::lock_guard lock(mutex_);
-  return nodes_[index(node)].used;
-}
-
 // ---- transfers ---------------------------------------------------------------------------------------------
 
 void Manager::wait_for(Transfer& transfer, const Waiter& waiter) {

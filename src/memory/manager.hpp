@@ -112,9 +112,6 @@ class Manager {
   /// Whether no datum has ever had a replica but the one at home; see `Datum::host_only`.
   bool all_at_home() const noexcept { return all_at_home_.load(std::memory_order_relaxed); }
 
-  /// Bytes allocated now on a node.
-  Bytes used(MemoryNodeId node) const;
-
  private:
   struct Node {
     Bytes used{};
