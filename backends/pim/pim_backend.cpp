@@ -14,6 +14,7 @@ namespace {
 class PimBackend final : public Backend {
  public:
   std::string_view kind() const override { return "pim"; }
+  bool on_request_only() const override { return true; }
 
   std::vector<std::unique_ptr<Device>> open(std::string_view specification) override {
     dpu::Configuration configuration;

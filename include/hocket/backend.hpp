@@ -219,6 +219,8 @@ class Backend {
   /// is none). An empty result means that there are none; a specification that cannot be understood throws
   /// `InvalidArgument` and says what can.
   virtual std::vector<std::unique_ptr<Device>> open(std::string_view specification) = 0;
+  /// Whether all of its devices are `on_request_only`: they are then not even opened unless asked for.
+  virtual bool on_request_only() const { return false; }
   /// Why there are no devices, for people, after `open` found none.
   virtual std::string why_none() const { return "none found"; }
 };

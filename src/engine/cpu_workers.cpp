@@ -66,7 +66,14 @@ void CpuWorkers::start() {
   const std::lock_guard lock(threads_mutex_);
   for (const auto& slot : slots_) {
     threads_at_hand_.fetch_add(1, std::memory_order_relaxed);
-    threads_.emplace_back([this, raw = slot.get()] { thread_main(raw); });
+    try {
+      threads_.emplace_back([this, raw = slot.get()] { thread_main(raw); });
+    } catch (const std::system_error& error) {
+      throw Error(
+          fmt::format("the thread of CPU worker {} of {} cannot be started: {}; ask for fewer workers "
+                      "(RuntimeOptions::devices, HOCKET_DEVICES) or raise the limit of threads (ulimit -u)",
+                      slot->position + 1, slots_.size(), error.what()));
+    }
   }
 }
 

@@ -140,7 +140,9 @@ class CpuWorkers {
   detail::TaskRef take_from_policy(WorkerSlot& slot);
   void run_chain(ThreadContext& here, std::uint64_t entry);
   void push_entry(ThreadContext& here, std::uint64_t entry);
+  void push_light(ThreadContext& here, std::uint64_t entry);
   void run_light(ThreadContext& here, std::uint64_t entry);
+  void run_light_entry(ThreadContext& here, std::uint64_t entry);
   void run_light_chain(ThreadContext& here, detail::GraphRun& run, std::uint32_t task);
   bool may_run_light(detail::GraphRun& run, std::uint32_t task);
   static void add_work(ThreadContext& here, detail::TaskNode& task);

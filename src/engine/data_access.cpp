@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
+
 #include "engine/engine.hpp"
 #include "engine/failures.hpp"
 
@@ -11,7 +13,8 @@ namespace hocket::detail {
 DataHandle Engine::make_data(DatumDescription description) {
   const std::uint64_t id = next_datum_.fetch_add(1, std::memory_order_relaxed);
   const auto name = [&] { return description.name.empty() ? fmt::format("data {}", id) : description.name; };
-  if (description.shape.elements() == 0)
+  const auto& extents = description.shape.extent;
+  if (std::find(extents.begin(), extents.end(), std::size_t{0}) != extents.end())
     throw InvalidArgument(fmt::format("data '{}' has no elements (shape {}); every extent must be at least 1",
                                       name(), to_string(description.shape)));
   std::size_t bytes = description.element.bytes;
@@ -107,7 +110,16 @@ void Engine::end_host_access(TaskNode& task) noexcept {
 void Engine::give_back(Datum& datum) noexcept {
   try {
     const DataHandle handle(&datum.whole());
-    end_host_access(*begin_host_access(handle, Access::Read, false).task);
+    // Who reads on needs the memory, too.
+    std::vector<TaskRef> readers;
+    with_accesses(datum, [&] {
+      datum.for_each_access([&](const Box&, const AccessState& state) {
+        for (TaskNode* const reader : state.readers.all())
+          if (reader->kind != TaskKind::HostAccess) readers.emplace_back(reader);
+      });
+    });
+    for (const TaskRef& reader : readers) wait_for(*reader, std::nullopt);
+    if (!datum.read_only()) end_host_access(*begin_host_access(handle, Access::Read, false).task);
   } catch (const std::exception& exception) {
     spdlog::error("hocket: the contents of borrowed data '{}' could not be brought back: {}", datum.name(),
                   exception.what());
@@ -129,7 +141,7 @@ DataHandle::~DataHandle() {
   if (region_ == nullptr) return;
   Datum& datum = region_->datum();
   if (datum.handles.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-  if (datum.borrowed() && !datum.read_only()) {
+  if (datum.borrowed()) {
     // The last handle of borrowed memory, which may be gone after this. What gives it back makes one more for a while.
     Engine* const engine = datum.engine();
     if (engine != nullptr && !datum.giving_back.exchange(true)) engine->give_back(datum);

@@ -107,6 +107,7 @@ Engine::Engine(const RuntimeOptions& options, Settings&& settings)
       lifecycle_(machine_, memory_, policy_for(options, settings.policy, machine_), recorder_, *contexts_,
                  *this),
       cpu_workers_(machine_, lifecycle_, *this, *runs_, settings.check, lean_) {
+  runs_->engine.store(this, std::memory_order_release);
   engine::prepare_asymmetric_fences();
   access_rights_.claim(contexts_->here());
   std::vector<DeviceReport> reports;
@@ -143,14 +144,15 @@ Engine::~Engine() {
   }
   // Borrowed data whose handles outlive the runtime.
   for (Datum* datum : memory_.attached()) {
-    if (datum->borrowed() && !datum->read_only() && !datum->giving_back.exchange(true)) give_back(*datum);
+    if (datum->borrowed() && !datum->giving_back.exchange(true)) give_back(*datum);
     datum->release();
   }
   cpu_workers_.stop();
   for (const auto& driver : drivers_)
     if (driver) driver->stop();
   if (host_copier_) host_copier_->stop();
-  pool_->disown();  // from now on data has no engine
+  pool_->disown();                                          // from now on data has no engine,
+  runs_->engine.store(nullptr, std::memory_order_release);  // nor have graphs
   memory_.detach_all();
   codelets_->release_all();
   contexts_->close();

@@ -135,6 +135,7 @@ class Engine final : public engine::Driver, public memory::TransferSink {
   enum class Sleep : std::uint8_t { Reached, Late, Hopeless };
   Sleep sleep(const std::function<bool()>& done, TaskNode* target, std::optional<Seconds> deadline,
               bool in_task, bool on_worker);
+  bool work_until(engine::ThreadContext& here, const std::function<bool()>& done, TaskNode* target);
   bool work_towards(TaskNode& target);
   bool spin_until(const std::function<bool()>& done) const;
   bool stuck();
@@ -167,8 +168,6 @@ class Engine final : public engine::Driver, public memory::TransferSink {
   std::mutex wait_mutex_;  ///< With `wait_changed_`: announcements to threads that wait for tasks.
   std::condition_variable wait_changed_;
   std::atomic<std::uint32_t> idle_waiters_{0};
-  std::atomic<std::uint32_t> blocked_tasks_{
-      0};  ///< Tasks that wait for others: active, but not by themselves.
 
   std::mutex host_access_mutex_;  ///< Guards the next two.
   std::unordered_map<std::thread::id, std::uint32_t> host_accesses_;

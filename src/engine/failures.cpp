@@ -12,7 +12,8 @@ std::string message_of(const std::exception_ptr& error) {
   try {
     std::rethrow_exception(error);
   } catch (const std::exception& exception) {
-    return exception.what();
+    const std::string message = exception.what();
+    return message.empty() ? "an exception without a message" : message;
   } catch (...) {
     return "an exception that is no std::exception";
   }

@@ -10,15 +10,16 @@
 namespace hocket::detail {
 
 Task record_task(RecordedGraph& graph, const Submission& submission) {
-  Engine& engine = graph.engine();
-  engine::ThreadContext& here = engine.contexts().here();
+  Engine* const engine = graph.engine();
+  if (engine == nullptr) throw InvalidArgument("the runtime that this graph was recorded by is gone");
+  engine::ThreadContext& here = engine->contexts().here();
   const TaskRef reference = TaskRef::adopt(TaskNode::make(here.blocks));
   TaskNode& node = *reference;
   node.state.store(TaskState::Recorded,
                    std::memory_order_relaxed);  // its captures go with it, whatever happens
   std::string problem;
   try {
-    engine.describe(here, node, submission);
+    engine->describe(here, node, submission);
   } catch (const NoEligibleDevice& error) {
     problem = error.what();
   } catch (const OutOfMemory& error) {
@@ -51,8 +52,8 @@ void Engine::check_plan(const RecordedGraph& graph, const Plan& plan) const {
 }
 
 Task Engine::run(RecordedGraph& graph, const Plan* plan) {
+  if (graph.engine() != this) throw InvalidArgument("this graph was recorded by another runtime");
   graph.seal();
-  if (&graph.engine() != this) throw InvalidArgument("this graph was recorded by another runtime");
   if (graph.has_problems())
     for (std::size_t t = 0; t < graph.size(); ++t)
       if (!graph.problem(t).empty()) throw NoEligibleDevice(std::string(graph.problem(t)));
@@ -142,7 +143,7 @@ void Engine::marker_ready(TaskNode& task, bool withdrawn) {
 }
 
 Plan Engine::plan(const RecordedGraph& graph, std::string_view planner_name) {
-  if (&graph.engine() != this) throw InvalidArgument("this graph was recorded by another runtime");
+  if (graph.engine() != this) throw InvalidArgument("this graph was recorded by another runtime");
   const std::unique_ptr<Planner> planner = make_planner(planner_name);
   const_cast<RecordedGraph&>(graph).seal();
   ProblemBuilder builder;

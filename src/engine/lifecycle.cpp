@@ -417,7 +417,11 @@ void Lifecycle::close_one(ThreadContext& here, Closing&& closing, TaskNode** con
 /// What is left to do once nobody can be made to wait for the task any more; ends the engine's hold on it.
 void Lifecycle::after_close(ThreadContext& here, TaskNode& task) {
   if (TaskNode* const parent = task.parent(); parent != nullptr) {
-    detail::add_reference(parent);
+    // A task that failed keeps it, since who waits for what it has submitted asks whose failure that is. Others let it
+    // go: tasks that each submit the next one do not all stay.
+    const bool keeps = task.state.load(std::memory_order_relaxed) == TaskState::Failed;
+    if (keeps) detail::add_reference(parent);
+    task.parent_let_go = !keeps;
     parent->pending.fetch_sub(1, std::memory_order_seq_cst);
     if ((parent->requests.load(std::memory_order_seq_cst) & TaskNode::kWaited) != 0)
       driver_.announce(*parent);

@@ -32,10 +32,21 @@ constexpr std::uint32_t kMostRootsAtOnce = 16;
 
 void CpuWorkers::launch(GraphRun& run) {
   run.next_root.store(0, std::memory_order_release);
-  push_entry(contexts_.here(), LightEntry::token(run.number));
+  push_light(contexts_.here(), LightEntry::token(run.number));
+}
+
+/// What lies in a queue is active, until whoever takes it has run what it leads to.
+void CpuWorkers::push_light(ThreadContext& here, std::uint64_t entry) {
+  here.activated.add(1);
+  push_entry(here, entry);
 }
 
 void CpuWorkers::run_light(ThreadContext& here, std::uint64_t entry) {
+  run_light_entry(here, entry);
+  here.deactivated.add(1);
+}
+
+void CpuWorkers::run_light_entry(ThreadContext& here, std::uint64_t entry) {
   const LightEntry light(entry);
   GraphRun& run = runs_[light.run()];
   if (here.light_run != &run) {
@@ -55,7 +66,7 @@ void CpuWorkers::run_light(ThreadContext& here, std::uint64_t entry) {
   const std::uint32_t first = run.next_root.fetch_add(share, std::memory_order_relaxed);
   const std::uint32_t last = std::min(first + share, count);
   if (last < count)
-    push_entry(here, entry);
+    push_light(here, entry);
   else
     ++here.light_done;  // the token
   for (std::uint32_t i = first; i < last; ++i) run_light_chain(here, run, roots[i]);
@@ -120,11 +131,11 @@ void CpuWorkers::run_light_chain(ThreadContext& here, GraphRun& run, std::uint32
       if (next == kNone && !lifecycle_.holds_urgent(*lifecycle_.fast_device()))
         next = successor;
       else
-        push_entry(here, LightEntry::task(run.number, successor));
+        push_light(here, LightEntry::task(run.number, successor));
     }
     ++here.light_done;
     if (next != kNone && here.slot == nullptr) [[unlikely]] {  // it has lost its slot while it waited
-      push_entry(here, LightEntry::task(run.number, next));
+      push_light(here, LightEntry::task(run.number, next));
       next = kNone;
     }
     task = next;

@@ -38,7 +38,7 @@ void Runtime::wait() { engine_->wait_all(); }
 void Runtime::cancel() { engine_->cancel_all(); }
 
 Graph Runtime::record(const std::function<void(Graph&)>& build) {
-  Graph graph(std::make_shared<detail::RecordedGraph>(*engine_, engine_->runs()));
+  Graph graph(std::make_shared<detail::RecordedGraph>(engine_->runs()));
   build(graph);
   return graph;
 }
@@ -165,7 +165,7 @@ Task Graph::submit_one(const detail::Submission& submission) {
 }
 
 std::size_t Graph::size() const noexcept { return core_->size(); }
-std::size_t Graph::dependencies() const noexcept { return core_->arrows().size(); }
+std::size_t Graph::dependencies() const noexcept { return core_->dependencies(); }
 std::vector<GraphDiagnostic> Graph::validate() const { return core_->validate(); }
 std::string Graph::dot() const { return core_->dot(); }
 

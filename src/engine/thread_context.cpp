@@ -15,6 +15,7 @@ struct ThreadContexts::Registrations {
   std::vector<Entry> entries;
 
   ~Registrations() {
+    gone_ = true;
     current_ = {};
     graph::current_cache() = {};
     for (const Entry& entry : entries) {
@@ -26,6 +27,7 @@ struct ThreadContexts::Registrations {
 };
 
 constinit thread_local ThreadContexts::Current ThreadContexts::current_;
+constinit thread_local bool ThreadContexts::gone_ = false;
 thread_local ThreadContexts::Registrations ThreadContexts::registrations_;
 
 ThreadContexts::ThreadContexts(graph::BlockPool& pool) : pool_(pool), serial_(pool.serial()) {}
@@ -40,15 +42,17 @@ ThreadContexts::~ThreadContexts() {
 }
 
 ThreadContext& ThreadContexts::find() {
-  auto& entries = registrations_.entries;
-  std::erase_if(entries, [](const auto& entry) {
-    const std::lock_guard lock(entry.owner->mutex_);
-    if (entry.owner->closed_) entry.context->blocks.flush();
-    return entry.owner->closed_;
-  });
   ThreadContext* context = nullptr;
-  for (const auto& entry : entries)
-    if (entry.owner.get() == this) context = entry.context;
+  if (!gone_) {
+    auto& entries = registrations_.entries;
+    std::erase_if(entries, [](const auto& entry) {
+      const std::lock_guard lock(entry.owner->mutex_);
+      if (entry.owner->closed_) entry.context->blocks.flush();
+      return entry.owner->closed_;
+    });
+    for (const auto& entry : entries)
+      if (entry.owner.get() == this) context = entry.context;
+  }
   if (context == nullptr) {
     const std::lock_guard lock(mutex_);
     if (!unused_.empty()) {
@@ -66,7 +70,10 @@ ThreadContext& ThreadContexts::find() {
           .store(context, std::memory_order_release);
       count_.store(number + 1, std::memory_order_release);
     }
-    entries.push_back({shared_from_this(), context});
+    if (gone_)
+      late_.push_back(context);
+    else
+      registrations_.entries.push_back({shared_from_this(), context});
   }
   current_ = {serial_, context};
   graph::current_cache() = {serial_, &context->blocks, context->codelet_users.data()};
@@ -76,6 +83,7 @@ ThreadContext& ThreadContexts::find() {
 void ThreadContexts::close() noexcept {
   const std::lock_guard lock(mutex_);
   closed_ = true;
+  for (ThreadContext* context : late_) context->blocks.flush();
   if (current_.serial != serial_) return;
   current_.context->blocks.flush();
   current_ = {};

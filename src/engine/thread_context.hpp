@@ -94,8 +94,10 @@ struct alignas(128) ThreadContext {
   // Written by the thread, read by others.
   alignas(128) Counter submitted;  ///< Tasks and graph runs.
   Counter finished;                ///< Of those, by whomever submitted.
-  Counter activated;               ///< Submissions begun, and tasks made ready.
-  Counter deactivated;             ///< Submissions ended, and tasks that are over.
+  Counter activated;               ///< Submissions begun, tasks made ready, and entries of light runs queued.
+  Counter
+      deactivated;  ///< Submissions ended, tasks that are over, and entries of light runs that have been run.
+  Counter blocked;  ///< Tasks that wait for others now: active, but not by themselves.
   std::array<Counter, graph::kCountedCodelets> codelet_users;
   Counter executed;                        ///< Fast-lane tasks that it has run.
   std::atomic<bool> uses_accesses{false};  ///< See access_rights.hpp.
@@ -157,11 +159,15 @@ class ThreadContexts : public std::enable_shared_from_this<ThreadContexts> {
   // Initialised at compile time, and of the model that needs no call: asked for with every submission.
   [[gnu::tls_model("initial-exec")]] static constinit thread_local Current current_;
   static thread_local Registrations registrations_;
+  /// The thread has destroyed its registrations: what objects of static lifetime still do gets contexts that end with
+  /// their engine.
+  static constinit thread_local bool gone_;
 
   graph::BlockPool& pool_;
   const std::uint64_t serial_;
   mutable std::mutex mutex_;            ///< Guards the making of contexts, and the members below.
   std::vector<ThreadContext*> unused_;  ///< Of threads that are gone.
+  std::vector<ThreadContext*> late_;    ///< Of threads whose registrations are gone.
   bool closed_ = false;
   std::atomic<std::size_t> count_{0};
   std::array<std::atomic<Chunk*>, kChunks> chunks_{};

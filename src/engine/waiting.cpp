@@ -18,6 +18,23 @@ constexpr Seconds kStuckCheckInterval{0.05};
 constexpr int kTimesStuckInTask = 3;
 constexpr int kTimesStuckOutside = 12;
 
+/// Counts a task among those that wait, as long as it lives.
+class Blocked {
+ public:
+  Blocked(engine::ThreadContext& here, bool counts) : here_(here), counts_(counts) {
+    if (counts_) here_.blocked.add(1);
+  }
+  Blocked(const Blocked&) = delete;
+  Blocked& operator=(const Blocked&) = delete;
+  ~Blocked() {
+    if (counts_) here_.blocked.add(-1);
+  }
+
+ private:
+  engine::ThreadContext& here_;
+  const bool counts_;
+};
+
 }  // namespace
 
 void Engine::announce(TaskNode& /*task*/) {
@@ -36,7 +53,7 @@ void Engine::announce_if_idle() {
 /// Whether nothing will happen by itself any more: all that is active waits for others, and every host access under
 /// way is held by the asking thread.
 bool Engine::stuck() {
-  if (lifecycle_.active() > blocked_tasks_.load(std::memory_order_seq_cst)) return false;
+  if (lifecycle_.active() > contexts_->sum(&engine::ThreadContext::blocked)) return false;
   const std::lock_guard lock(host_access_mutex_);
   const auto mine = host_accesses_.find(std::this_thread::get_id());
   return host_accesses_held_ == (mine == host_accesses_.end() ? 0 : mine->second);
@@ -46,33 +63,23 @@ bool Engine::sleep_until(const std::function<bool()>& done, TaskNode* target, st
   if (done()) return true;
   engine::ThreadContext& here = contexts_->here();
   cpu_workers_.settle_light(here);
-  TaskNode* const inside = current_task(here);
-  const bool in_task = inside != nullptr;
-  const bool on_worker = here.slot != nullptr;
-  if (in_task && target != nullptr && !limit)
-    while (!done() && (cpu_workers_.try_run_child(*inside, *target) || work_towards(*target))) {
-    }
-  // Who waits computes: a thread of the program takes the place of a worker that has none.
-  if (!in_task && !on_worker && !limit)
-    while (!done() && cpu_workers_.take_part(target)) {
-    }
-  if (done()) return true;
-  if (!limit && spin_until(done)) return true;
+  // A task whose wait has a limit goes on by itself: it is active, not blocked. One that runs meanwhile what it waits
+  // for is blocked all the same, and what it runs is active.
+  const bool in_task = current_task(here) != nullptr;
+  const Blocked blocked(here, in_task && !limit);
+  if (!limit && work_until(here, done, target)) return true;
 
+  const bool on_worker = here.slot != nullptr;
   const Seconds deadline = limit ? now() + *limit : Seconds{};
   // Sequentially consistent, as are the checks of those who announce: they see the waiter, or this sees the change.
   if (target != nullptr)
     target->requests.fetch_or(TaskNode::kWaited, std::memory_order_seq_cst);
   else
     idle_waiters_.fetch_add(1, std::memory_order_seq_cst);
-  // A task whose wait has a limit goes on by itself: it is active, not blocked.
-  const bool blocks = in_task && !limit;
-  if (blocks) blocked_tasks_.fetch_add(1, std::memory_order_seq_cst);
   // A worker may also wait between tasks: where the last handle of borrowed data goes with what a kernel captured.
   engine::WorkerSlot* const lent = on_worker ? cpu_workers_.lend_slot() : nullptr;
   const auto come_back = [&] {
     cpu_workers_.resume(lent);
-    if (blocks) blocked_tasks_.fetch_sub(1, std::memory_order_seq_cst);
     if (target == nullptr) idle_waiters_.fetch_sub(1, std::memory_order_relaxed);
   };
   Sleep end = Sleep::Late;
@@ -92,6 +99,19 @@ bool Engine::sleep_until(const std::function<bool()>& done, TaskNode* target, st
                   "given"
                 : "a view that this thread holds (Runtime::read or write); let it go out of scope first"));
   return end == Sleep::Reached;
+}
+
+/// What can be done towards the end of a wait before the thread sleeps; whether that was enough.
+bool Engine::work_until(engine::ThreadContext& here, const std::function<bool()>& done, TaskNode* target) {
+  TaskNode* const inside = current_task(here);
+  if (inside != nullptr && target != nullptr)
+    while (!done() && (cpu_workers_.try_run_child(*inside, *target) || work_towards(*target))) {
+    }
+  // Who waits computes: a thread of the program takes the place of a worker that has none.
+  if (inside == nullptr && here.slot == nullptr)
+    while (!done() && cpu_workers_.take_part(target)) {
+    }
+  return done() || spin_until(done);
 }
 
 /// Sleeps, and does now and then what has become ready of that which it waits for.
@@ -130,21 +150,30 @@ bool Engine::spin_until(const std::function<bool()>& done) const {
   return false;
 }
 
-/// Runs one ready task that `target` needs, `target` itself included, on the calling worker. Strangers are left alone:
-/// one of them might need a lock that the waiting task holds. False where there is none.
+/// Runs what `target` needs, itself included, as far as it is ready or becomes so in turn, on the calling worker.
+/// Strangers are left alone: one of them might need a lock that the waiting task holds. False where there is none.
 bool Engine::work_towards(TaskNode& target) {
-  std::vector<TaskNode*> stack{&target};
+  struct Step {
+    TaskNode* node;  ///< Kept, as are all before it, by the target.
+    bool again;      ///< Its predecessors have been looked at.
+  };
+  std::vector<Step> stack{{&target, false}};
   std::unordered_set<TaskNode*> seen;
+  bool ran = false;
   while (!stack.empty()) {
-    TaskNode* const node = stack.back();
+    const Step step = stack.back();
     stack.pop_back();
-    if (node->over() || !seen.insert(node).second) continue;
-    if (cpu_workers_.try_run_inside(*node)) return true;
-    const TaskExtra* const extra = node->extra_or_null();
-    if (node->has_submitter() && extra != nullptr)
-      stack.insert(stack.end(), extra->predecessors.begin(), extra->predecessors.end());
+    if (step.node->over() || (!step.again && !seen.insert(step.node).second)) continue;
+    if (cpu_workers_.try_run_inside(*step.node)) {
+      ran = true;
+      continue;
+    }
+    const TaskExtra* const extra = step.node->extra_or_null();
+    if (step.again || !step.node->has_submitter() || extra == nullptr) continue;
+    stack.push_back({step.node, true});
+    for (TaskNode* const predecessor : extra->predecessors) stack.push_back({predecessor, false});
   }
-  return false;
+  return ran;
 }
 
 bool Engine::wait_for(TaskNode& task, std::optional<Seconds> limit) {

@@ -45,6 +45,7 @@ RecordedGraph::~RecordedGraph() {
 }
 
 Task RecordedGraph::add(const TaskRef& task, std::string problem, const std::vector<Task>& after) {
+  const std::lock_guard lock(mutex_);
   if (sealed_)
     throw InvalidArgument(
         "this graph has been run or planned already and can no longer be changed; record a new one");
@@ -299,6 +300,7 @@ void RecordedGraph::over(GraphRun& run) noexcept {
 }
 
 std::vector<GraphDiagnostic> RecordedGraph::validate() const {
+  const std::lock_guard lock(mutex_);
   using Severity = GraphDiagnostic::Severity;
   std::vector<GraphDiagnostic> found;
   for (const auto& [task, problem] : problems_) found.push_back({Severity::Error, problem});
@@ -364,6 +366,7 @@ std::string RecordedGraph::dot() const {
     }
     return result + "\"";
   };
+  const std::lock_guard lock(mutex_);
   std::string text = "digraph hocket {\n  node [shape=box, style=rounded];\n";
   for (std::size_t t = 0; t < tasks_.size(); ++t)
     text += fmt::format("  t{} [label={}];\n", t, quoted(tasks_[t]->display_name()));

@@ -74,6 +74,9 @@ class RunTable {
   std::optional<std::uint32_t> add(GraphRun& run);
   void remove(std::uint32_t number);
 
+  /// Whose runs these are; null once it is gone.
+  std::atomic<Engine*> engine{nullptr};
+
  private:
   std::mutex mutex_;
   std::vector<std::uint32_t> unused_;
@@ -94,8 +97,7 @@ struct LightTask {
 
 class RecordedGraph : public std::enable_shared_from_this<RecordedGraph> {
  public:
-  RecordedGraph(Engine& engine, std::shared_ptr<RunTable> table)
-      : engine_(&engine), table_(std::move(table)) {}
+  explicit RecordedGraph(std::shared_ptr<RunTable> table) : table_(std::move(table)) {}
   RecordedGraph(const RecordedGraph&) = delete;
   RecordedGraph& operator=(const RecordedGraph&) = delete;
   ~RecordedGraph();
@@ -107,6 +109,10 @@ class RecordedGraph : public std::enable_shared_from_this<RecordedGraph> {
   void seal();
 
   std::size_t size() const noexcept { return tasks_.size(); }
+  std::size_t dependencies() const noexcept {
+    const std::lock_guard lock(mutex_);
+    return arrows_.size();
+  }
   TaskNode& task(std::size_t index) const noexcept { return *tasks_[index]; }
   /// Why no device can run a task; empty where one can.
   std::string_view problem(std::size_t index) const {
@@ -114,7 +120,8 @@ class RecordedGraph : public std::enable_shared_from_this<RecordedGraph> {
     return found == problems_.end() ? std::string_view() : std::string_view(found->second);
   }
   bool has_problems() const noexcept { return !problems_.empty(); }
-  Engine& engine() const noexcept { return *engine_; }
+  /// The engine while it lives, else null.
+  Engine* engine() const noexcept { return table_->engine.load(std::memory_order_acquire); }
 
   struct Arrow {
     std::uint32_t from = 0;
@@ -122,6 +129,7 @@ class RecordedGraph : public std::enable_shared_from_this<RecordedGraph> {
     bool value = false;
     double bytes = 0.0;  ///< Of what `from` makes and `to` reads; 0 where only the order matters.
   };
+  /// Once sealed.
   const std::vector<Arrow>& arrows() const noexcept { return arrows_; }
 
   /// The graph's accesses as if it were one task, for each part of its data. Made by `seal`.
@@ -160,7 +168,6 @@ class RecordedGraph : public std::enable_shared_from_this<RecordedGraph> {
   void arrow(std::uint32_t from, std::uint32_t to, bool value, double bytes);
   void make_light_tasks();
 
-  Engine* engine_;
   const std::shared_ptr<RunTable> table_;
   std::vector<TaskRef> tasks_;
   std::map<std::uint32_t, std::string> problems_;  ///< By task; only of those that have one.
@@ -168,7 +175,7 @@ class RecordedGraph : public std::enable_shared_from_this<RecordedGraph> {
   std::map<Datum*, graph::BoxMap<RecordedState>> accesses_;
   std::vector<DataAccess> footprint_;
 
-  std::mutex mutex_;  ///< Guards the making of the arrays, and `runs_`.
+  mutable std::mutex mutex_;  ///< Guards the recording, the making of the arrays, and `runs_`.
   bool sealed_ = false;
   std::vector<std::uint32_t> first_successor_;  ///< By node, the starting one included, plus one: offsets.
   std::vector<std::uint32_t> successors_;       ///< See `StaticSuccessors`.

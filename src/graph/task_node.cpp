@@ -123,22 +123,55 @@ void TaskNode::free_chunks() noexcept {
 
 // ---- references ------------------------------------------------------------------------------------------------------
 
-void destroy_node(TaskNode* node) noexcept {
+namespace {
+
+/// Nodes that are to be destroyed by the thread, linked by their `successors`, and whether it is about it. A node may hold
+/// the last reference to another, and that one the next: they must not go one inside the other.
+constinit thread_local TaskNode* doomed = nullptr;
+constinit thread_local bool destroying = false;
+
+}  // namespace
+
+struct Destroyer {
+  static void destroy(TaskNode* node) noexcept;
+};
+
+void Destroyer::destroy(TaskNode* node) noexcept {
   if (node->flags != 0) {
-    // A recorded task is never over: its captures go with it.
-    if (node->has(TaskNode::kHasCaptures) && node->type->destroy != nullptr &&
-        node->state.load(std::memory_order_relaxed) == TaskState::Recorded)
-      node->type->destroy(node->storage());
-    if (node->has(TaskNode::kInlineParent)) release_reference(node->parent());
+    if (node->has(TaskNode::kInlineParent) && !node->parent_let_go) release_reference(node->parent());
     if (node->has(TaskNode::kChunkedEdges)) node->free_chunks();
     if (node->has(TaskNode::kSpilledRegions)) ::operator delete(node->words_[0]);
     if (node->has(TaskNode::kHeapStorage) && !node->has(TaskNode::kRunNode))
       ::operator delete (node->storage(),
                          std::align_val_t{std::max<std::size_t>(node->type->storage_alignment, 16)});
   }
-  delete node->extra_.load(std::memory_order_acquire);
+  if (TaskExtra* const extra = node->extra_.load(std::memory_order_acquire)) {
+    if (node->parent_let_go) extra->parent = nullptr;
+    delete extra;
+  }
   if (const PreparedCodelet* const codelet = node->prepared()) count_codelet_users(*codelet, -1);
   graph::free_block(node);
+}
+
+void destroy_node(TaskNode* node) noexcept {
+  // A recorded task is never over: its captures go with it. First, since they are the user's code.
+  if (node->has(TaskNode::kHasCaptures) && node->type->destroy != nullptr &&
+      node->state.load(std::memory_order_relaxed) == TaskState::Recorded)
+    node->type->destroy(node->storage());
+  if (destroying) {
+    node->successors.store(reinterpret_cast<std::uintptr_t>(doomed), std::memory_order_relaxed);
+    doomed = node;
+    return;
+  }
+  destroying = true;
+  Destroyer::destroy(node);
+  while (doomed != nullptr) {
+    TaskNode* const next = doomed;
+    doomed = reinterpret_cast<TaskNode*>(  // NOLINT(performance-no-int-to-ptr)
+        next->successors.load(std::memory_order_relaxed));
+    Destroyer::destroy(next);
+  }
+  destroying = false;
 }
 
 void add_reference(TaskNode* node) noexcept {

@@ -174,7 +174,8 @@ class alignas(graph::kBlockBytes) TaskNode {
   std::atomic<std::uint8_t> requests{0};  ///< `Request`
   std::atomic<std::uint8_t> begun{0};     ///< Fast lane: somebody has taken it out of its queue.
   std::atomic<std::uint8_t> verdict{0};   ///< Fast lane: `Verdict`, where there was a request.
-  std::uint8_t unused = 0;
+  bool parent_let_go =
+      false;  ///< The reference to the submitting task is gone; written by who ends the task.
   const TaskType* type = nullptr;  ///< Null for what has no kernel.
   std::atomic<TaskExtra*> extra_{nullptr};
 
@@ -342,7 +343,7 @@ class alignas(graph::kBlockBytes) TaskNode {
 
  private:
   friend class EdgeCursor;
-  friend void destroy_node(TaskNode* node) noexcept;
+  friend struct Destroyer;
   /// Of the words: where those begin, and end, that may serve as edges.
   std::size_t words_used() const noexcept {
     if (has(kInlineParent)) return kInlineRegions;

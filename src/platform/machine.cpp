@@ -93,7 +93,8 @@ Machine::Machine(std::string_view specification, std::string_view memory_limits,
   nodes_.push_back({kHostNode, "host", nullptr, Bytes{}});
   const std::string_view wanted = trim(specification);
   if (wanted.empty()) {
-    for (const auto& backend : backends_) open(backend->kind(), *backend, {}, true);
+    for (const auto& backend : backends_)
+      if (!backend->on_request_only()) open(backend->kind(), *backend, {}, true);
   } else if (wanted != "none") {
     for (const std::string_view item : split(wanted, ',')) {
       const KindAndRest parts = kind_and_rest(item);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -397,6 +398,52 @@ TEST_F(Graphs, MayRunInsideATask) {
   }));
   outer.get();
   EXPECT_EQ(runtime_.read(data)[0], 5);
+}
+
+TEST_F(Graphs, RefuseThePlanOfAnotherGraph) {
+  auto data = runtime_.data<int>({4});
+  const auto record = [&] {
+    return runtime_.record([&](Graph& graph) { graph.submit(testing::set_to(), 1, data); });
+  };
+  const Graph first = record();
+  const Graph second = record();
+  Plan plan = runtime_.plan(first, "heft");
+  EXPECT_TRUE(holds(message_of<InvalidArgument>([&] { runtime_.run(second, plan); }), {"another graph"}));
+  EXPECT_NO_THROW(runtime_.run(first, plan).get());
+  plan.graph.reset();  // of whichever graph
+  EXPECT_NO_THROW(runtime_.run(second, plan).get());
+  plan.schedule.placements[0].device = 70;
+  EXPECT_TRUE(holds(message_of<InvalidArgument>([&] { runtime_.run(second, plan); }),
+                    {"device 70", "cannot run it"}));
+}
+
+TEST_F(Graphs, AreCheckedAndPlannedByManyThreadsWhileTheyRun) {
+  for (int round = 0; round < 50; ++round) {
+    auto data = runtime_.data<int>({4});
+    const Graph graph = runtime_.record([&](Graph& recorded) {
+      recorded.submit(testing::set_to(), 1, data);
+      for (int i = 0; i < 30; ++i) recorded.submit(testing::add(), 1, data);
+    });
+    std::vector<std::thread> threads;
+    threads.emplace_back([&] { EXPECT_TRUE(graph.validate().empty()); });
+    threads.emplace_back([&] { EXPECT_EQ(graph.dependencies(), 30u); });
+    for (int i = 0; i < 2; ++i) threads.emplace_back([&] { runtime_.plan(graph, "heft"); });
+    runtime_.run(graph).get();
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(runtime_.read(data)[0], 31);
+  }
+}
+
+TEST_F(Graphs, RunWhereTheFunctionThatTellsTheirWorkThrows) {
+  auto data = runtime_.data<int>({4});
+  Codelet lost = Codelet{"lost", cpu([](View<int> x) { ++x[0]; })}.with_work(
+      [](std::span<const Shape>) -> Work { throw std::runtime_error("no idea"); });
+  runtime_.submit(testing::set_to(), 1, data);
+  EXPECT_NO_THROW(runtime_.submit(lost, data).get());
+  EXPECT_NO_THROW(runtime_.submit({.priority = 1}, lost, data).get());
+  const Graph graph = runtime_.record([&](Graph& recorded) { recorded.submit(lost, data); });
+  EXPECT_NO_THROW(runtime_.run(graph).get());
+  EXPECT_EQ(runtime_.read(data)[0], 4);
 }
 
 }  // namespace

@@ -3,8 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <span>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -126,6 +130,90 @@ TEST_F(Lifetimes, OfAGridOfCellsGiveTheResultOfTheLoop) {
     }
   const auto view = runtime.read(cells);
   for (std::size_t i = 0; i < kCells; ++i) EXPECT_EQ(view[i], expected[i]) << i;
+}
+
+TEST_F(Lifetimes, OfBorrowedMemoryLastUntilItsReadersAreOver) {
+  Runtime runtime(options_for("cpu:2"));
+  for (const bool read_only : {false, true}) {
+    Gate gate;
+    std::vector<int> memory(4, 1);
+    std::atomic<bool> over{false};
+    const auto reads = cpu([&](View<const int> x) {
+      gate.pass();
+      over = x[0] == 1;
+    });
+    std::thread opener;
+    {
+      opener = std::thread([&] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        gate.open();
+      });
+      if (read_only) {
+        auto constant = runtime.data(std::span<const int>(memory));
+        runtime.submit(reads, constant);
+      } else {
+        auto variable = runtime.data(std::span<int>(memory));
+        runtime.submit(reads, variable);
+      }
+    }
+    EXPECT_TRUE(over) << "the memory could go now";
+    opener.join();
+  }
+}
+
+TEST_F(Lifetimes, OfTasksThatEachSubmitTheNextOneDoNotEndOneInsideTheOther) {
+  constexpr int kTasks = 300000;
+  Runtime runtime(options_for("cpu:2"));
+  std::atomic<int> ran{0};
+  std::function<void()> submit_next = [&] {
+    runtime.submit(cpu([&] {
+      if (++ran < kTasks) submit_next();
+    }));
+  };
+  submit_next();
+  runtime.wait();
+  EXPECT_EQ(ran, kTasks);
+}
+
+TEST_F(Lifetimes, OfGraphsMayExceedThatOfTheirRuntime) {
+  std::optional<Graph> graph;
+  for (int round = 0; round < 3; ++round) {  // the next runtime may lie where the last one lay
+    Runtime runtime(options_for("cpu:1"));
+    auto data = runtime.data<int>({4});
+    if (graph) {
+      EXPECT_THROW(runtime.run(*graph), InvalidArgument);
+      EXPECT_THROW(runtime.plan(*graph, "heft"), InvalidArgument);
+      EXPECT_THROW(graph->submit(testing::set_to(), 1, data), InvalidArgument);
+    } else {
+      graph = runtime.record([&](Graph& recorded) { recorded.submit(testing::set_to(), 1, data); });
+    }
+  }
+}
+
+TEST_F(Lifetimes, OfARuntimeInsideATaskLeaveTheOuterOneItsOwnMemory) {
+  Runtime runtime(options_for("cpu:1"));
+  auto data = runtime.data<int>({4});
+  const Graph graph = runtime.record([&](Graph& recorded) {
+    recorded.submit({.priority = 1}, testing::add(), 1, data);  // a run that needs nodes
+  });
+  const Task outer = runtime.submit(cpu([](Out<int> x) {
+                                      Runtime inner(options_for("cpu:1"));
+                                      inner.submit(cpu([] {})).get();
+                                      x[0] = 1;
+                                    }),
+                                    data);
+  runtime.run(graph).get();
+  EXPECT_EQ(runtime.read(data)[0], 2);
+}
+
+TEST_F(Lifetimes, OfWhatAGraphRefusesEnd) {
+  Runtime runtime(options_for("cpu:1"));
+  const auto token = std::make_shared<int>(0);
+  runtime.record([&](Graph& graph) {
+    const Task elsewhere = runtime.submit(cpu([] {}));
+    EXPECT_THROW(graph.submit({.after = {elsewhere}}, cpu([token] {})), InvalidArgument);
+  });
+  EXPECT_EQ(token.use_count(), 1);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -321,6 +322,99 @@ TEST_F(Nesting, SharesDataBetweenParentsWhoseChildrenAreOrderedExplicitly) {
     })));
   for (const Task& parent : parents) parent.get();
   EXPECT_EQ(runtime.read(data)[0], 120);
+}
+
+// ---- children, and what is already over -----------------------------------------------------------------------------
+
+TEST_F(Nesting, WaitsForChildrenWhereWhatTheTaskNeededWasOverAtItsSubmission) {
+  Runtime runtime(options_for("cpu:2"));
+  auto data = runtime.data<int>({4});
+  const Task first = runtime.submit(testing::set_to(), 1, data);
+  first.get();
+  std::atomic<int> children{0};
+  const auto parent = [&] {
+    runtime.submit(cpu([&] { ++children; }));
+    runtime.wait();
+  };
+  EXPECT_NO_THROW(runtime.submit(cpu([&](View<int>) { parent(); }), data).get());
+  EXPECT_NO_THROW(runtime.submit({.after = {first}}, cpu([&] { parent(); })).get());
+  EXPECT_EQ(children, 2);
+}
+
+TEST_F(Nesting, GoesThroughALongChainOnce) {
+  constexpr int kLength = 200000;  // as many steps for each task of it would take hours
+  Runtime runtime(options_for("cpu:1"));
+  int ran = 0;
+  runtime
+      .submit(cpu([&] {
+        Task last;
+        for (int i = 0; i < kLength; ++i) {
+          TaskOptions options;
+          if (last) options.after = {last};
+          last = runtime.submit(std::move(options), cpu([&] { ++ran; }));
+        }
+        last.get();
+      }))
+      .get();
+  EXPECT_EQ(ran, kLength);
+}
+
+TEST_F(Nesting, FindsAnEndlessWaitInATaskThatRunsInsideAWait) {
+  for (const char* devices : {"cpu:1", "cpu:2"}) {
+    Runtime runtime(options_for(devices));
+    auto data = runtime.data<int>({4});
+    const Task outer = runtime.submit(cpu([&](Out<int> x) {
+                                        x[0] = 1;
+                                        runtime.submit(cpu([&] { runtime.read(data); })).get();
+                                      }),
+                                      data);
+    EXPECT_TRUE(testing::holds(testing::message_of<TaskError>([&] { outer.get(); }), {"would never end"}))
+        << devices;
+  }
+}
+
+TEST_F(Nesting, FindsTwoTasksThatWaitForEachOther) {
+  Runtime runtime(options_for("cpu:2"));
+  Task first;
+  Task second;
+  std::atomic<bool> known{false};
+  const auto wait_for = [&](Task& other) {
+    while (!known) std::this_thread::yield();
+    other.get();
+  };
+  first = runtime.submit(cpu([&] { wait_for(second); }));
+  second = runtime.submit(cpu([&] { wait_for(first); }));
+  known = true;
+  EXPECT_TRUE(testing::holds(testing::message_of<TaskError>([&] { first.get(); }), {"would never end"}));
+  EXPECT_THROW(second.get(), TaskError);
+}
+
+TEST_F(Nesting, NeverLeavesATaskThatThePolicyHoldsToNobody) {
+  Runtime runtime(options_for("cpu:1"));
+  for (int round = 0; round < 3000; ++round) {
+    const Task unhurried = runtime.submit({.priority = -1}, cpu([] {}));
+    for (int i = 0; i < 20; ++i) runtime.submit(cpu([] {})).get();
+    unhurried.get();
+  }
+}
+
+TEST_F(Nesting, IsNotGivenUpWhileAGraphRuns) {
+  // Longer than it takes to find that a wait is endless; and the waiting thread comes too late to take part.
+  constexpr auto kLong = std::chrono::milliseconds(1200);
+  Runtime runtime(options_for("cpu:2"));
+  auto x = runtime.data<int>({1});
+  auto y = runtime.data<int>({1});
+  const Codelet slow{"slow", cpu([](Out<int> out) {
+                       std::this_thread::sleep_for(std::chrono::milliseconds(1200));
+                       out[0] = 1;
+                     })};
+  const Graph graph = runtime.record([&](Graph& recorded) {
+    recorded.submit(slow, x);
+    recorded.submit(slow, y);
+  });
+  const Task run = runtime.run(graph);
+  std::this_thread::sleep_for(kLong / 10);
+  EXPECT_NO_THROW(run.get());
 }
 
 }  // namespace
