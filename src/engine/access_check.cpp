@@ -10,7 +10,7 @@
 namespace hocket::engine {
 namespace {
 
-/// FNV-1a over the elements of a strided buffer, whole words where the element allows.
+/// FNV-1a over the bytes of the elements of a strided buffer.
 std::uint64_t checksum(const Buffer& buffer) {
   std::uint64_t hash = 0xcbf29ce484222325u;
   const std::size_t bytes = buffer.format.element.bytes;

@@ -160,7 +160,7 @@ TaskNode* CpuWorkers::run_placed(ThreadContext& here, TaskNode& task, bool may_c
   const std::uint32_t worker = here.worker;
   Outcome outcome;
   outcome.began = driver_.now();
-  lifecycle_.running(task, worker, outcome.began);
+  Lifecycle::running(task, worker);
   TaskNode* const outer = std::exchange(here.task, &task);
   try {
     const std::vector<Argument> arguments = Lifecycle::arguments(task);

@@ -64,7 +64,7 @@ struct alignas(128) WorkerSlot {
   std::optional<std::uint32_t> cpu;
   std::atomic<ThreadContext*> occupant{nullptr};
   alignas(128) WorkStealingDeque own;  ///< Fast-lane tasks made ready by its occupant.
-  ReadyQueue placed;  ///< Placed tasks whose operands have come, and fast-lane tasks of further CPU devices.
+  ReadyQueue placed;                   ///< Placed tasks whose operands have come.
 };
 
 class CpuWorkers {

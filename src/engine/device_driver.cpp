@@ -235,7 +235,7 @@ void DeviceDriver::launch(TaskRef task) {
   }
   Flight flight;
   flight.began = driver_.now();
-  lifecycle_.running(*task, 0, flight.began);
+  Lifecycle::running(*task, 0);
   try {
     const std::vector<Argument> arguments = Lifecycle::arguments(*task);
     const Variant& variant = *Lifecycle::variant_for(task->core(), *info_);

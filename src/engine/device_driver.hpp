@@ -30,7 +30,7 @@ class DeviceDriver {
   /// Ends the thread once nothing is in flight or queued.
   void stop();
 
-  /// All three from any thread; they only queue.
+  /// All of these from any thread; they only queue.
   void queue(memory::Transfer& transfer);
   void queue_present(detail::TaskNode& task);
   void room_made();

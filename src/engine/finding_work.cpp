@@ -33,7 +33,7 @@ void relax() noexcept { _mm_pause(); }
 #else
 void relax() noexcept { std::atomic_signal_fence(std::memory_order_seq_cst); }
 #endif
-/// A thread that makes tasks ready at longer distances (10 to 25 µs) can afford to wake another for each.
+/// A thread that makes tasks ready at longer distances (12 to 50 µs) can afford to wake another for each.
 constexpr std::uint64_t kSlowPushTicks = 50000;
 
 /// Kernels that take less on the average, a few hundred nanoseconds, are tiny: to run them beside the thread that submits
@@ -313,8 +313,12 @@ bool CpuWorkers::stand_guard(ThreadContext& here) {
     guard_.store(Guard::Awake, std::memory_order_seq_cst);
     aside = false;
     if (notified) {  // by one whose tasks are not tiny
-      for (Sight& sight : here.slot_sights) sight.worth_taking = true, sight.nanoseconds = nanoseconds();
-      for (Sight& sight : here.queue_sights) sight.worth_taking = true, sight.nanoseconds = nanoseconds();
+      const std::uint64_t now = nanoseconds();
+      for (std::vector<Sight>* const sights : {&here.slot_sights, &here.queue_sights})
+        for (Sight& sight : *sights) {
+          sight.worth_taking = true;
+          sight.nanoseconds = now;
+        }
     }
     if (due()) return true;
     nap = std::min(nap * 2.0, kLongestNap);

@@ -158,6 +158,7 @@ WorkerId Lifecycle::worker_of(const TaskNode& task) const noexcept {
 TaskRef Lifecycle::take(DeviceId device, std::uint32_t worker_in_device) {
   if (held_by_policy_.load(std::memory_order_seq_cst) == 0) return {};
   const WorkerId worker{first_worker_[index(device)] + worker_in_device};
+  std::vector<TaskRef> dropped;  // which may be the last references: released without the lock
   const std::lock_guard lock(policy_mutex_);
   while (const std::optional<ReadyTaskId> id = policy_->pop(worker, driver_.now())) {
     held_by_policy_.fetch_sub(1, std::memory_order_relaxed);
@@ -174,6 +175,7 @@ TaskRef Lifecycle::take(DeviceId device, std::uint32_t worker_in_device) {
       return reference;
     }
     policy_->finished(*id, worker, Seconds{}, driver_.now());
+    dropped.push_back(std::move(reference));
   }
   return {};
 }
@@ -219,6 +221,26 @@ bool Lifecycle::refuse(TaskNode& task, bool begins) {
 
 // ---- placed, operands present ----------------------------------------------------------------------------------
 
+/// While it lives, tasks that end on this thread are only noted; then they are over. With a task go its captures: code of
+/// the user, which must not run under a lock of the engine.
+class Lifecycle::LateClosing {
+ public:
+  explicit LateClosing(Lifecycle& lifecycle)
+      : lifecycle_(lifecycle),
+        here_(lifecycle.contexts_.here()),
+        outer_(std::exchange(here_.closing, true)) {}
+  LateClosing(const LateClosing&) = delete;
+  LateClosing& operator=(const LateClosing&) = delete;
+  ~LateClosing() {
+    if (!outer_) lifecycle_.close_all(here_, nullptr);
+  }
+
+ private:
+  Lifecycle& lifecycle_;
+  ThreadContext& here_;
+  const bool outer_;
+};
+
 /// One attempt to bind the operands; nothing where the task found no room.
 std::optional<Placing> Lifecycle::acquire(TaskNode& task, const DeviceInfo& device) {
   try {
@@ -241,6 +263,7 @@ Placing Lifecycle::place(TaskNode& task, DeviceId id) {
   task.extra().device = id;
   // The host always has room, or fails.
   if (device.memory_node == kHostNode) return acquire(task, device).value_or(Placing::Over);
+  const LateClosing late(*this);  // before the lock, so that it ends after it
   // The lock spans the attempt and the entry in the list: `retry_without_room` cannot come between.
   const std::unique_lock lock(room_mutex_);
   std::vector<TaskRef>& waiting = without_room_[index(device.memory_node)];
@@ -252,6 +275,7 @@ Placing Lifecycle::place(TaskNode& task, DeviceId id) {
 }
 
 std::uint32_t Lifecycle::retry_without_room(MemoryNodeId node) {
+  const LateClosing late(*this);
   const std::unique_lock lock(room_mutex_);
   std::vector<TaskRef>& waiting = without_room_[index(node)];
   std::size_t tried = 0;
@@ -280,7 +304,7 @@ bool Lifecycle::fail_without_operands(TaskNode& task) {
 
 // ---- running -----------------------------------------------------------------------------------------------------
 
-void Lifecycle::running(TaskNode& task, std::uint32_t worker, Seconds /*now*/) {
+void Lifecycle::running(TaskNode& task, std::uint32_t worker) {
   task.extra().worker = worker;
   task.state.store(TaskState::Running, std::memory_order_release);
 }
@@ -361,6 +385,10 @@ void Lifecycle::close(ThreadContext& here, Closing&& closing, TaskNode** continu
   here.closings.push_back(std::move(closing));
   if (here.closing) return;
   here.closing = true;
+  close_all(here, continuation);
+}
+
+void Lifecycle::close_all(ThreadContext& here, TaskNode** continuation) {
   while (!here.closings.empty()) {
     Closing next = std::move(here.closings.back());
     here.closings.pop_back();

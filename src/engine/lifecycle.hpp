@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The rules of a task's life, in the order in which they apply: submitted, ready, placed, operands present,
-/// running, done, successors released. Written once: whoever drives the engine (worker and device threads on
-/// the wall clock, or one loop on a virtual clock) calls these functions with the time and does what they ask
-/// of it through `Driver`. No rule knows of threads, and no driver holds a rule.
+/// running, done, successors released. Written once: whoever drives the engine calls these functions and does what they
+/// ask of it through `Driver`, which also tells the time. Those of the fast lane are in fast_lane.cpp, beside the workers'
+/// part of it.
 ///
 /// All functions may be called by any thread.
 #pragma once
@@ -149,7 +149,7 @@ class Lifecycle {
   /// Whether the copies that a task waited for have failed; it is over then.
   bool fail_without_operands(detail::TaskNode& task);
   /// Notes that a task begins on a worker.
-  void running(detail::TaskNode& task, std::uint32_t worker, Seconds now);
+  static void running(detail::TaskNode& task, std::uint32_t worker);
   /// The arguments of a placed task, in order of the parameters. They live as long as the task.
   static std::vector<Argument> arguments(detail::TaskNode& task);
   /// The task has run, on a worker (numbered within its device). Releases its successors. Returns one of the fast lane
@@ -226,6 +226,8 @@ class Lifecycle {
   void grant_host_access(detail::TaskNode& task);
   void push_to_policy(detail::TaskNode& task);
   void close(ThreadContext& here, Closing&& closing, detail::TaskNode** continuation);
+  class LateClosing;
+  void close_all(ThreadContext& here, detail::TaskNode** continuation);
   void close_one(ThreadContext& here, Closing&& closing, detail::TaskNode** continuation);
   bool cancel_placed(detail::TaskNode& task, TaskState state);
   void after_close(ThreadContext& here, detail::TaskNode& task);

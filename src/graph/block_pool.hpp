@@ -84,7 +84,7 @@ class BlockPool {
   void free(void* block) noexcept;
   /// From now on `owner()` gives null.
   void disown() noexcept { owner_.store(nullptr, std::memory_order_release); }
-  /// The owner goes, and every cache has been flushed: the pool ends with its last block.
+  /// The owner goes: the pool ends with its last block, those in the caches of other threads included.
   void retire() noexcept;
 
  private:

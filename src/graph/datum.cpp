@@ -61,11 +61,10 @@ ReaderList::~ReaderList() {
 }
 
 void ReaderList::make_room(std::vector<TaskNode*>& dropped) {
-  // Readers that are over no longer matter. Failed ones stay: order edges carry no failure, and nothing is lost.
+  // Readers that are over no longer matter: order edges carry no failure.
   TaskNode** const list = data();
-  TaskNode** const kept = std::partition(list, list + size_, [](const TaskNode* task) {
-    return task->state.load(std::memory_order_acquire) != TaskState::Done;
-  });
+  TaskNode** const kept =
+      std::partition(list, list + size_, [](const TaskNode* task) { return !task->over(); });
   dropped.insert(dropped.end(), kept, list + size_);
   size_ = static_cast<std::uint32_t>(kept - list);
   if (size_ <= capacity_ / 2) return;  // so that the pass is paid for by as many additions
