@@ -231,24 +231,36 @@ void DpuExecution::unlock(Tasklet& tasklet, unsigned index) {
   fibers_.wake(mutex.owner);
 }
 
-std::byte* DpuExecution::take_wram(const Tasklet& tasklet, std::size_t count, std::size_t element_bytes) {
+std::byte* DpuExecution::take_wram(const Tasklet& tasklet, std::size_t count, std::size_t element_bytes,
+                                   std::size_t more_bytes) {
   const std::size_t left = kWramBytes - wram_used_;
-  if (count > left / element_bytes || round_up_to_granule(count * element_bytes) > left) {
-    throw WramError(where(tasklet) + "WRAM is exhausted: " + std::to_string(count) + " elements of " +
-                    std::to_string(element_bytes) + " bytes do not fit in the " + std::to_string(left) +
+  // The first condition keeps the product of the second from wrapping around.
+  if (count > left / element_bytes || round_up_to_granule(count * element_bytes + more_bytes) > left) {
+    std::string wanted = std::to_string(count) + " elements of " + std::to_string(element_bytes) + " bytes";
+    if (more_bytes == 0) {
+      wanted += " do not fit";
+    } else {
+      wanted = "a buffer of " + wanted;
+      if (count <= kWramBytes / element_bytes)
+        wanted += " (" + std::to_string(round_up_to_granule(count * element_bytes + more_bytes)) +
+                  " bytes with alignment)";
+      wanted += " does not fit";
+    }
+    throw WramError(where(tasklet) + "WRAM is exhausted: " + wanted + " in the " + std::to_string(left) +
                     " of " + std::to_string(kWramBytes) + " bytes that the " +
                     std::to_string(tasklet_count_) +
                     " tasklets of this DPU have left; use smaller blocks, or one shared block");
   }
   std::byte* memory = wram_.get() + wram_used_;
-  wram_used_ += round_up_to_granule(count * element_bytes);
+  wram_used_ += round_up_to_granule(count * element_bytes + more_bytes);
   return memory;
 }
 
-void* DpuExecution::allocate(const Tasklet& tasklet, std::size_t count, std::size_t element_bytes) {
+void* DpuExecution::allocate(const Tasklet& tasklet, std::size_t count, std::size_t element_bytes,
+                             std::size_t more_bytes) {
   stop_if_failed();
-  std::byte* memory = take_wram(tasklet, count, element_bytes);
-  std::memset(memory, kUninitialisedByte, round_up_to_granule(count * element_bytes));
+  std::byte* memory = take_wram(tasklet, count, element_bytes, more_bytes);
+  std::memset(memory, kUninitialisedByte, round_up_to_granule(count * element_bytes + more_bytes));
   return memory;
 }
 
@@ -257,7 +269,7 @@ void* DpuExecution::shared_block(const Tasklet& tasklet, unsigned slot, std::siz
   stop_if_failed();
   const auto known = shared_.find(slot);
   if (known == shared_.end()) {
-    std::byte* memory = take_wram(tasklet, count, element_bytes);
+    std::byte* memory = take_wram(tasklet, count, element_bytes, 0);
     std::memset(memory, 0, round_up_to_granule(count * element_bytes));
     shared_.emplace(slot, Block{memory, count * element_bytes});
     return memory;

@@ -53,7 +53,8 @@ class DpuExecution {
   void barrier(Tasklet& tasklet);
   void lock(Tasklet& tasklet, unsigned mutex);
   void unlock(Tasklet& tasklet, unsigned mutex);
-  void* allocate(const Tasklet& tasklet, std::size_t count, std::size_t element_bytes);
+  void* allocate(const Tasklet& tasklet, std::size_t count, std::size_t element_bytes,
+                 std::size_t more_bytes);
   void* shared_block(const Tasklet& tasklet, unsigned slot, std::size_t count, std::size_t element_bytes);
   void dma(Tasklet& tasklet, bool is_read, MramAddress address, const void* wram, std::size_t bytes);
 
@@ -80,7 +81,8 @@ class DpuExecution {
   std::exception_ptr deadlock() const;
   void suspend(State state, unsigned mutex = 0);
   void stop_if_failed() const;
-  std::byte* take_wram(const Tasklet& tasklet, std::size_t count, std::size_t element_bytes);
+  std::byte* take_wram(const Tasklet& tasklet, std::size_t count, std::size_t element_bytes,
+                       std::size_t more_bytes);
 
   const MramBanks& banks_;
   unsigned tasklet_count_;

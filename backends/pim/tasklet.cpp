@@ -20,8 +20,8 @@ void Tasklet::barrier() { execution_.barrier(*this); }
 void Tasklet::lock(unsigned mutex) { execution_.lock(*this, mutex); }
 void Tasklet::unlock(unsigned mutex) { execution_.unlock(*this, mutex); }
 
-void* Tasklet::allocate(std::size_t count, std::size_t element_bytes) {
-  return execution_.allocate(*this, count, element_bytes);
+void* Tasklet::allocate(std::size_t count, std::size_t element_bytes, std::size_t more_bytes) {
+  return execution_.allocate(*this, count, element_bytes, more_bytes);
 }
 void* Tasklet::shared_block(unsigned slot, std::size_t count, std::size_t element_bytes) {
   return execution_.shared_block(*this, slot, count, element_bytes);
@@ -53,6 +53,12 @@ void Tasklet::check_capacity(MramAddress address, std::size_t bytes, std::size_t
                     " bytes at MRAM address " + std::to_string(address) + " does not fit a buffer of " +
                     std::to_string(capacity_bytes) + " bytes; move it in blocks, or ask for a larger buffer");
   }
+}
+
+void Tasklet::throw_beyond(const char* access, std::size_t first, std::size_t count, std::size_t size) const {
+  throw ProgramError(detail::DpuExecution::where(*this) + "a " + access + " of " + std::to_string(count) +
+                     " elements from element " + std::to_string(first) + " on reaches beyond the " +
+                     std::to_string(size) + " elements that this bank holds; stay within Mram::size()");
 }
 
 void Tasklet::load_covering(MramAddress address, std::byte* wram, std::size_t bytes,

@@ -3,11 +3,9 @@
 /// each own one MRAM bank and one WRAM scratchpad. A program is any callable `void(dpu::Tasklet&, ...)`;
 /// every tasklet of every DPU runs it (SPMD) and reaches only its own DPU's memories:
 ///  - MRAM (64 MiB) holds the data and is reached by DMA alone, in 8 to 2048 bytes, sizes and addresses
-///  multiples
-///    of 8;
+///    multiples of 8;
 ///  - WRAM (64 KiB) is ordinary memory, allocated by `wram`, `shared` and `buffer`, and forgotten when the
-///  launch
-///    ends. Local variables of the program are not counted against it.
+///    launch ends. Local variables of the program are not counted against it.
 /// Nothing leads from one DPU to another: results are combined by the host.
 ///
 /// The device is emulated: programs compute real results, and their time is modelled from the instructions
@@ -206,7 +204,8 @@ class Tasklet {
                   "hocket: WRAM and MRAM hold trivially copyable types only");
     static_assert(alignof(T) <= kDmaGranuleBytes, "hocket: WRAM and MRAM align to 8 bytes at most");
   }
-  void* allocate(std::size_t count, std::size_t element_bytes);
+  /// Room for the elements, and for what a buffer (`more_bytes` other than 0) needs besides.
+  void* allocate(std::size_t count, std::size_t element_bytes, std::size_t more_bytes = 0);
   void* shared_block(unsigned slot, std::size_t count, std::size_t element_bytes);
   void dma_read(MramAddress address, void* wram, std::size_t bytes);
   void dma_write(const void* wram, MramAddress address, std::size_t bytes);
@@ -217,6 +216,11 @@ class Tasklet {
   /// Writes the range alone: a granule that it covers in part is read, merged and written through `granule`.
   void store_exactly(const std::byte* wram, MramAddress address, std::size_t bytes, std::byte* granule);
   void check_capacity(MramAddress address, std::size_t bytes, std::size_t capacity_bytes) const;
+  void check_range(const char* access, std::size_t first, std::size_t count, std::size_t size) const {
+    if (first > size || count > size - first) throw_beyond(access, first, count, size);
+  }
+  [[noreturn]] void throw_beyond(const char* access, std::size_t first, std::size_t count,
+                                 std::size_t size) const;
 
   detail::DpuExecution& execution_;
   unsigned id_;
@@ -279,15 +283,20 @@ class Mram {
 /// alignment as in MRAM, so use the pointer that `load` or `place` returned, which is good until the next
 /// one. It never changes bytes outside the stored range: granules that the range covers only in part are read
 /// and merged, which tasklets of one DPU may do side by side.
+///
+/// Throws `WramError` for a range beyond its capacity, and `ProgramError` for one beyond the `Mram` that it is given
+/// with.
 template <class T>
 class WramBuffer {
   static_assert(!std::is_const_v<T>,
                 "hocket: a buffer is written by its loads; use WramBuffer<T>, not WramBuffer<const T>");
 
  public:
-  WramBuffer(Tasklet& tasklet, std::size_t capacity) : tasklet_(&tasklet), capacity_(capacity) {
-    // An absurd capacity is passed on as it is, so that it cannot wrap around to one that fits.
-    bytes_ = tasklet.wram<std::byte>(capacity > kWramBytes ? capacity : room(capacity) + kDmaGranuleBytes);
+  WramBuffer(Tasklet& tasklet, std::size_t capacity)
+      : tasklet_(&tasklet),
+        capacity_(capacity),
+        bytes_(
+            static_cast<std::byte*>(tasklet.allocate(capacity, sizeof(T), kLatestStart + kDmaGranuleBytes))) {
   }
 
   std::size_t capacity() const noexcept { return capacity_; }
@@ -302,6 +311,7 @@ class WramBuffer {
   T* load(const Mram<U, Rank>& part, std::size_t first, std::size_t count) {
     static_assert(std::is_same_v<std::remove_const_t<U>, T>,
                   "hocket: the buffer's element type is not the data's");
+    tasklet_->check_range("load", first, count, part.size());
     return load(part.address_of(first), count);
   }
 
@@ -314,6 +324,7 @@ class WramBuffer {
   T* place(const Mram<U, Rank>& part, std::size_t first, std::size_t count) {
     static_assert(std::is_same_v<U, T>,
                   "hocket: the buffer's element type is not the data's, or that is read-only");
+    tasklet_->check_range("place", first, count, part.size());
     return place(part.address_of(first), count);
   }
 
@@ -326,13 +337,16 @@ class WramBuffer {
   void store(const Mram<U, Rank>& part, std::size_t first, std::size_t count) {
     static_assert(std::is_same_v<U, T>,
                   "hocket: the buffer's element type is not the data's, or that is read-only");
+    tasklet_->check_range("store", first, count, part.size());
     store(part.address_of(first), count);
   }
 
  private:
-  /// Bytes that hold `capacity` elements wherever the first of them begins in its granule.
+  /// Where the first element begins in its granule at the latest.
+  static constexpr std::size_t kLatestStart = kDmaGranuleBytes - std::gcd(sizeof(T), kDmaGranuleBytes);
+  /// Bytes that hold `capacity` elements wherever the first of them begins in its granule. A granule more lies behind
+  /// them, for merging.
   static constexpr std::size_t room(std::size_t capacity) noexcept {
-    constexpr std::size_t kLatestStart = kDmaGranuleBytes - std::gcd(sizeof(T), kDmaGranuleBytes);
     return round_up_to_granule(capacity * sizeof(T) + kLatestStart);
   }
   T* elements(MramAddress address) const noexcept {

@@ -208,6 +208,40 @@ TEST(PimWramBuffer, RefusesACapacityThatWrapsAround) {
   EXPECT_THROW(set.launch([](Tasklet& tasklet) { tasklet.buffer<double>(std::size_t{1} << 61); }), WramError);
 }
 
+TEST(PimWramBuffer, SaysWhatWasAskedForWhereItDoesNotFit) {
+  DpuSet set(one_dpu(16));
+  try {
+    set.launch([](Tasklet& tasklet) { tasklet.buffer<float>(1024); });
+    FAIL() << "should have thrown";
+  } catch (const WramError& error) {
+    expect_names(error.what(), {"dpu 0", "tasklet 15", "a buffer of 1024 elements of 4 bytes",
+                                "(4112 bytes with alignment) does not fit"});
+  }
+}
+
+TEST(PimWramBuffer, RefusesRangesBeyondThePartOfTheBank) {
+  DpuSet set(one_dpu());
+  const auto message_of = [&](auto&& access) {
+    try {
+      set.launch([&](Tasklet& tasklet) {
+        auto buffer = tasklet.buffer<float>(8);
+        access(buffer, Mram<float>(64, {10}, 0, 10));
+      });
+    } catch (const ProgramError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_EQ(message_of([](auto& buffer, auto part) { buffer.load(part, 2, 8); }), "");
+  EXPECT_EQ(message_of([](auto& buffer, auto part) { buffer.load(part, 10, 0); }), "");
+  expect_names(message_of([](auto& buffer, auto part) { buffer.load(part, 8, 3); }),
+               {"dpu 0", "tasklet 0", "a load of 3 elements from element 8 on", "the 10 elements"});
+  expect_names(message_of([](auto& buffer, auto part) { buffer.store(part, 9, 2); }), {"a store of 2"});
+  expect_names(message_of([](auto& buffer, auto part) { buffer.place(part, 11, 0); }), {"a place of 0"});
+  const std::size_t most = static_cast<std::size_t>(-1);
+  expect_names(message_of([&](auto& buffer, auto part) { buffer.load(part, 1, most); }), {"a load of"});
+}
+
 TEST(PimWramBuffer, LetsTaskletsWriteRowsThatShareGranules) {
   constexpr std::size_t kRows = 37,
                         kColumns = 3;  // rows of 12 bytes: every other one begins inside a granule
