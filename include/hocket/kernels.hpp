@@ -73,8 +73,7 @@ struct Covariance {
   T noise = 0;
 };
 
-// ---- vectors
-// ---------------------------------------------------------------------------------------------------
+// ---- vectors -------------------------------------------------------------------------------------------------------
 
 /// y[i] := value. No flops.
 template <Real T>
@@ -104,9 +103,9 @@ const Codelet<void(T lo, T hi, View<const T> x, Out<std::uint32_t> bins)>& histo
 template <Real T>
 const Codelet<void(T lo, T hi, View<const T, 2> x, Out<std::uint32_t> bins)>& histogram_matrix();
 
-// ---- dense linear algebra
-// ------------------------------------------------------------------------------------- Where beta is 0 the
-// former contents of the result do not matter, even if they are not numbers.
+// ---- dense linear algebra ------------------------------------------------------------------------------------------
+
+// Where beta is 0 the former contents of the result do not matter, even if they are not numbers.
 
 /// y := alpha A x + beta y; A is m x n, x has n elements, y has m. 2 m n flops.
 template <Real T>
@@ -147,8 +146,7 @@ const Codelet<void(View<T, 2> a)>& potrf();
 template <Real T>
 const Codelet<void(Solve form, View<const T, 2> l, View<T, 2> b)>& trsm();
 
-// ---- others
-// ----------------------------------------------------------------------------------------------------
+// ---- others --------------------------------------------------------------------------------------------------------
 
 /// A tile of a covariance matrix: k(i, j) := covariance of rows[i] and columns[j], with the noise added where
 /// first_row + i = first_column + j. `first_row` and `first_column` are the places of the tile in the whole

@@ -11,8 +11,7 @@
 ///  - BankInterleaved: DPU d holds the d-th block of ceil(rows / DPUs) rows;
 ///  - BankReplicated: every DPU holds the whole; for data that are read;
 ///  - BankPartialSum: every DPU writes a full-size partial result, zeroed before the launch, and the value is
-///  the
-///    sum of them all, added in the order of the DPUs when it is fetched; for data that are written (`Out`);
+///    the sum of them all, added in the order of the DPUs when it is fetched; for data that are written (`Out`);
 ///  - BankSingle: DPU 0 holds the whole, the others have no rows.
 #pragma once
 
