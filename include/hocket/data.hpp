@@ -15,6 +15,7 @@
 
 #include <array>
 #include <cstddef>
+#include <hocket/error.hpp>
 #include <hocket/format.hpp>
 #include <hocket/view.hpp>
 #include <span>
@@ -63,6 +64,22 @@ DataHandle subregion(const DataHandle& parent, const Box& box);
 /// Handles of all tiles of that size in row-major order of tiles; the last along a dimension may be smaller.
 /// Throws `InvalidArgument` for a tile extent of 0.
 std::vector<DataHandle> split(const DataHandle& parent, const std::array<std::size_t, kMaxRank>& tile);
+
+[[noreturn]] inline void throw_no_such_tile(const std::string& name, std::span<const std::size_t> at,
+                                            std::span<const std::size_t> counts) {
+  const auto joined = [](std::span<const std::size_t> numbers, const char* separator) {
+    std::string text;
+    for (const std::size_t number : numbers) {
+      if (!text.empty()) text += separator;
+      text += std::to_string(number);
+    }
+    return text;
+  };
+  std::string message = "tile (";
+  message.append(joined(at, ",")).append(") of data '").append(name).append("': there are ");
+  message.append(joined(counts, " x ")).append(" tiles");
+  throw InvalidArgument(message);
+}
 
 }  // namespace detail
 
@@ -118,8 +135,9 @@ class Data {
 template <class T, std::size_t Rank>
 class Tiles {
  public:
-  Tiles(std::vector<detail::DataHandle> handles, const std::array<std::size_t, Rank>& counts)
-      : counts_(counts) {
+  Tiles(detail::DataHandle whole, std::vector<detail::DataHandle> handles,
+        const std::array<std::size_t, Rank>& counts)
+      : whole_(std::move(whole)), counts_(counts) {
     tiles_.reserve(handles.size());
     for (detail::DataHandle& handle : handles) tiles_.emplace_back(std::move(handle));
   }
@@ -129,20 +147,23 @@ class Tiles {
   /// Number of tiles.
   std::size_t size() const noexcept { return tiles_.size(); }
 
-  /// The tile at these indices; throws `std::out_of_range` (through `vector::at`) past the last one.
+  /// The tile at these indices; throws `InvalidArgument` past the last one.
   template <class... Indices>
   requires(sizeof...(Indices) == Rank) const Data<T, Rank>& operator()(Indices... indices) const {
     const std::array<std::size_t, Rank> at{static_cast<std::size_t>(indices)...};
     std::size_t position = 0;
-    for (std::size_t d = 0; d < Rank; ++d)
-      position = at[d] < counts_[d] ? position * counts_[d] + at[d] : tiles_.size();
-    return tiles_.at(position);
+    for (std::size_t d = 0; d < Rank; ++d) {
+      if (at[d] >= counts_[d]) detail::throw_no_such_tile(detail::name_of(whole_), at, counts_);
+      position = position * counts_[d] + at[d];
+    }
+    return tiles_[position];
   }
 
   auto begin() const noexcept { return tiles_.begin(); }
   auto end() const noexcept { return tiles_.end(); }
 
  private:
+  detail::DataHandle whole_;
   std::vector<Data<T, Rank>> tiles_;
   std::array<std::size_t, Rank> counts_;
 };
@@ -156,8 +177,9 @@ const {
   std::array<std::size_t, Rank> counts{};
   for (std::size_t d = 0; d < Rank; ++d) padded[d] = sizes[d];
   std::vector<detail::DataHandle> handles = detail::split(handle_, padded);
-  for (std::size_t d = 0; d < Rank; ++d) counts[d] = (extent(d) + sizes[d] - 1) / sizes[d];
-  return Tiles<T, Rank>(std::move(handles), counts);
+  for (std::size_t d = 0; d < Rank; ++d)
+    counts[d] = extent(d) / sizes[d] + (extent(d) % sizes[d] != 0 ? 1 : 0);
+  return Tiles<T, Rank>(handle_, std::move(handles), counts);
 }
 
 }  // namespace hocket
