@@ -27,12 +27,15 @@ struct GraphDiagnostic {
 
 /// A recorded graph. Copies name the same graph. Recording into one graph is for one thread at a time; running
 /// it is for any. Obtained from `Runtime::record`.
+///
+/// A graph is no handle to its data. What the runtime owns lives as long as the graph; borrowed memory, and a handle to
+/// it, must be there until the last run is over.
 class Graph final : public Submitter {
  public:
   explicit Graph(std::shared_ptr<detail::RecordedGraph> core) noexcept : core_(std::move(core)) {}
 
   /// Records a task; see `Submitter`. The result can be used in `TaskOptions::after` of later tasks of this graph
-  /// only. Throws `InvalidArgument` once the graph has run.
+  /// only. Throws `InvalidArgument` once the graph has been run or planned.
   Task submit_packed(const std::shared_ptr<const detail::CodeletCore>& codelet, TaskOptions&& options,
                      std::span<const detail::PackedArgument> arguments) override;
 
@@ -41,7 +44,8 @@ class Graph final : public Submitter {
   /// Number of dependencies between them.
   std::size_t dependencies() const noexcept;
   /// What would go wrong: tasks that no device of the runtime can run, data read before anything in the graph or
-  /// before it has written it, operands that fit no device. Warns of results that nothing reads.
+  /// before it has written it, operands that fit no device. Warns of results that a later task of the graph writes over
+  /// before anything reads them; those that are still there at its end may be read by whatever follows.
   std::vector<GraphDiagnostic> validate() const;
   /// The graph in Graphviz DOT form.
   std::string dot() const;

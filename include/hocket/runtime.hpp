@@ -29,8 +29,8 @@ struct RuntimeOptions {
   /// of the part after the colon. "none" for no device at all. Default (HOCKET_DEVICES): the CPU's
   /// cores and every other real device; emulated devices and OpenCL on the CPU only where they are named.
   std::string devices{};
-  /// Scheduling policy by name (HOCKET_POLICY): `eager`, `ws` or `eft`. Default: `ws` where all devices are CPUs,
-  /// else `eft`.
+  /// Scheduling policy by name (HOCKET_POLICY): `eager`, `ws` or `eft`. Default: `ws` where all devices
+  /// compute in the host's memory, else `eft`.
   std::string policy{};
   /// A policy of the user's own instead.
   std::function<std::unique_ptr<Policy>()> custom_policy{};
@@ -80,6 +80,17 @@ namespace detail {
 
 class Engine;
 
+template <class T>
+inline constexpr bool kIsSpan = false;
+template <class T, std::size_t Extent>
+inline constexpr bool kIsSpan<std::span<T, Extent>> = true;
+/// A container of contiguous elements, other than a span.
+template <class Container>
+inline constexpr bool kContiguous =
+    !kIsSpan<std::remove_cvref_t<Container>> && requires(Container & container) {
+  std::span(container);
+};
+
 /// Access to data from the program itself, as the core sees it.
 struct HostAccessGrant {
   TaskNode* task = nullptr;
@@ -124,7 +135,8 @@ class HostView : public View<T, Rank> {
 };
 
 /// A runtime owns its devices and worker threads. Several may exist at once. All members may be called by any
-/// thread, and, but for the constructor and destructor, by tasks.
+/// thread, and, but for the constructor and destructor, by tasks. No other thread may be within a call of it, or of one
+/// of its tasks' handles, when the destructor begins.
 class Runtime final : public Submitter {
  public:
   /// Opens the devices and starts the workers. Throws `InvalidArgument` for a device specification, policy or
@@ -138,19 +150,38 @@ class Runtime final : public Submitter {
 
   // ---- data ----------------------------------------------------------------------------------------------
 
-  /// Borrows contiguous memory; see data.hpp for how long it must live. Throws `InvalidArgument` for size 0.
+  /// Borrows contiguous memory; see data.hpp for how long it must live. Throws `InvalidArgument` for size 0 and
+  /// for a null pointer.
   template <class T>
   Data<T> data(std::span<T> memory, const DataOptions& options = {}) {
     return Data<T>(borrow(memory.data(), element_type<T>(), shape({memory.size()}), dense(), options,
                           std::is_const_v<T>));
   }
-  /// Borrows a dense row-major array.
+  /// The same for a span of fixed size.
+  template <class T, std::size_t Extent>
+  requires(Extent != std::dynamic_extent) Data<T> data(std::span<T, Extent> memory,
+                                                       const DataOptions& options = {}) {
+    return data(std::span<T>(memory), options);
+  }
+  /// The same for the elements of a container such as `std::vector` or `std::array`, which must not move while they
+  /// are borrowed: do not let the container grow.
+  template <class Container>
+  requires(detail::kContiguous<Container>) auto data(Container&& container, const DataOptions& options = {}) {
+    static_assert(
+        std::is_lvalue_reference_v<Container>,
+        "hocket: the elements of a temporary would be gone at the end of the statement; keep the container "
+        "in a variable, or let the runtime own the data");
+    return data(std::span<typename decltype(std::span(container))::element_type>(container), options);
+  }
+  /// Borrows a dense row-major array. Throws `InvalidArgument` for a null pointer, an extent of 0, and a size beyond the
+  /// address space.
   template <class T, std::size_t Rank>
   Data<T, Rank> data(T* memory, const std::size_t (&extents)[Rank], const DataOptions& options = {}) {
     return Data<T, Rank>(
         borrow(memory, element_type<T>(), shape(extents), dense(), options, std::is_const_v<T>));
   }
-  /// Borrows a strided array: `strides` in elements, the last one 1.
+  /// Borrows a strided array: `strides` in elements, the last one 1, each at least the next one times its extent. Throws
+  /// `InvalidArgument` for others, and as above.
   template <class T, std::size_t Rank>
   Data<T, Rank> data(T* memory, const std::size_t (&extents)[Rank], const std::size_t (&strides)[Rank],
                      const DataOptions& options = {}) {
@@ -159,7 +190,8 @@ class Runtime final : public Submitter {
     return Data<T, Rank>(borrow(memory, element_type<T>(), shape(extents), all, options, std::is_const_v<T>));
   }
   /// Makes an array that the runtime owns; its contents are undefined until something writes them.
-  /// `rt.data<float>({rows, columns})`.
+  /// `rt.data<float>({rows, columns})`. Throws `InvalidArgument` for an extent of 0 and a size beyond the address space,
+  /// `OutOfMemory` where the host has not as much.
   template <class T, std::size_t Rank>
   Data<T, Rank> data(const std::size_t (&extents)[Rank], const DataOptions& options = {}) {
     static_assert(!std::is_const_v<T>, "hocket: runtime-owned data that nothing can write is of no use");
@@ -167,13 +199,15 @@ class Runtime final : public Submitter {
   }
 
   /// Waits for the tasks that write the data, fetches it, and holds it readable until the result is destroyed.
-  /// Throws `TaskError` where its last writer failed, `UninitialisedRead` where there is none. In a
-  /// task, do not read what the task itself was given.
+  /// Throws `TaskError` where its last writer failed, `UninitialisedRead` where there is none, `InvalidArgument` for an
+  /// empty handle or data of another runtime, `Error` where the wait could never end: in a task for data that the task
+  /// itself was given, or where the calling thread holds a view that conflicts.
   template <class T, std::size_t Rank>
   HostView<const T, Rank> read(const Data<T, Rank>& data) {
     return HostView<const T, Rank>(begin_access(data.handle(), Access::Read), data.handle());
   }
-  /// The same for reading and writing. Data that nothing has written may be written this way.
+  /// The same for reading and writing. Data that nothing has written may be written this way. Throws as `read` does, but
+  /// for `UninitialisedRead`.
   template <class T, std::size_t Rank>
   HostView<T, Rank> write(const Data<T, Rank>& data) {
     static_assert(!std::is_const_v<T>, "hocket: this data is read-only (Data<const T>)");
@@ -181,6 +215,7 @@ class Runtime final : public Submitter {
   }
 
   /// The same for writing all of it anew: nothing is fetched, and what a failed task spoilt is mended.
+  /// Throws as `write` does.
   template <class T, std::size_t Rank>
   HostView<T, Rank> overwrite(const Data<T, Rank>& data) {
     static_assert(!std::is_const_v<T>, "hocket: this data is read-only (Data<const T>)");
@@ -194,20 +229,25 @@ class Runtime final : public Submitter {
 
   /// Waits for every task submitted so far; in a task, for those that it has itself submitted. Throws
   /// `TaskError` for the first one that failed since the last wait; the message says how many more did.
+  /// Throws `Error` where the wait could never end, since the calling thread holds a view that a task needs.
   void wait();
   /// Withdraws every task that has not been given to a device yet; running kernels end by themselves. Does not
   /// wait. The runtime stays usable.
   void cancel();
 
-  /// Records a graph by calling `build` with it.
+  /// Records a graph by calling `build` with it. What `build` throws is passed on. Only what is submitted to the graph is
+  /// recorded: calls of the runtime within `build` act at once.
   Graph record(const std::function<void(Graph&)>& build);
-  /// Plans a graph ahead with a planner such as "heft", on predicted times. Throws `InvalidArgument` for an
-  /// unknown planner and `NoEligibleDevice`.
+  /// Plans a graph ahead with a planner such as "heft", on predicted times. Closes the graph for
+  /// further tasks. Throws `InvalidArgument` for an unknown planner or a graph of another runtime, `NoEligibleDevice` for
+  /// a task that no device can run, `Error` for a planner whose schedule breaks the rules.
   Plan plan(const Graph& graph, std::string_view planner);
   /// Runs a graph: its tasks are ordered with everything else that uses its data, as one step of the program.
-  /// The result stands for the whole run. Throws as `submit` does.
+  /// The result stands for the whole run. Closes the graph for further tasks. Throws `InvalidArgument` for a graph of
+  /// another runtime, `NoEligibleDevice` for a task that no device can run, `UninitialisedRead`; then nothing runs.
   Task run(const Graph& graph);
-  /// The same with every task on the device and in the order of the plan.
+  /// The same with every task on the device and in the order of the plan. Throws `InvalidArgument` also for a plan of
+  /// another number of tasks.
   Task run(const Graph& graph, const Plan& plan);
 
   // ---- what it is and did --------------------------------------------------------------------------------
@@ -217,7 +257,8 @@ class Runtime final : public Submitter {
   /// Totals, and with tracing all events, since the start or the last reset. Tasks that still run are left out.
   Report report() const;
   void reset_report();
-  /// Why a task runs or ran where it does. Kept for a task as long as a handle to it lives.
+  /// Why a task runs or ran where it does. Kept for a task as long as a handle to it lives. Throws `InvalidArgument` for
+  /// an empty handle, a task of another runtime, and a run of a graph, which is on no one device.
   Explanation why(const Task& task) const;
 
  private:

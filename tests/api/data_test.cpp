@@ -2,6 +2,7 @@
 // Data: ways to make it, its parts, and what is refused.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <condition_variable>
 #include <limits>
 #include <mutex>
@@ -36,6 +37,24 @@ TEST_F(DataHandles, BorrowASpanAndGiveItsContentsBack) {
     runtime_.submit(testing::add(), 1, data);
   }  // waits for the task
   EXPECT_EQ(memory, std::vector<int>(100, 2));
+}
+
+TEST_F(DataHandles, BorrowSpansOfFixedSizeAndContainers) {
+  std::array<int, 4> array{1, 1, 1, 1};
+  const std::vector<double> constant(3, 2.0);
+  std::vector<int> vector(5, 1);
+  {
+    const Data<int> spanned = runtime_.data(std::span{array}, {.name = "spanned"});
+    EXPECT_EQ(spanned.name(), "spanned");
+    EXPECT_EQ(spanned.size(), 4u);
+    const Data<int> contained = runtime_.data(vector);
+    const Data<const double> read_only = runtime_.data(constant);
+    EXPECT_EQ(runtime_.read(read_only)[2], 2.0);
+    runtime_.submit(testing::add(), 1, spanned);
+    runtime_.submit(testing::add(), 2, contained);
+  }
+  EXPECT_EQ(array, (std::array<int, 4>{2, 2, 2, 2}));
+  EXPECT_EQ(vector, std::vector<int>(5, 3));
 }
 
 TEST_F(DataHandles, BorrowAPointerWithExtents) {
@@ -292,14 +311,19 @@ TEST_F(DataHandles, AreOneTileWhereTheTileIsLarger) {
   const auto tiles = data.tiles(100);
   EXPECT_EQ(tiles.size(), 1u);
   EXPECT_EQ(tiles(0).size(), 5u);
+  const auto most = data.tiles(std::numeric_limits<std::size_t>::max());
+  EXPECT_EQ(most.count(0), 1u);
+  EXPECT_EQ(most(0).size(), 5u);
 }
 
 TEST_F(DataHandles, RefuseTilesOfExtentZeroAndIndicesPastTheEnd) {
   auto data = runtime_.data<int>({5, 5}, {.name = "T"});
   EXPECT_TRUE(holds(message_of<InvalidArgument>([&] { data.tiles(0, 2); }), {"'T'", "extent of 0"}));
   const auto tiles = data.tiles(2, 2);
-  EXPECT_THROW(tiles(3, 0), std::out_of_range);
-  EXPECT_THROW(tiles(0, 3), std::out_of_range);
+  EXPECT_EQ(message_of<InvalidArgument>([&] { (void)tiles(3, 0); }),
+            "tile (3,0) of data 'T': there are 3 x 3 tiles");
+  EXPECT_THROW(tiles(0, 3), InvalidArgument);
+  EXPECT_THROW(tiles(-1, 0), InvalidArgument);
 }
 
 TEST_F(DataHandles, RefuseBlocksThatReachBeyondOrAreEmpty) {
