@@ -22,13 +22,21 @@ struct PackedArgument {
   const void* scalar = nullptr;  ///< Scalars.
 };
 
+/// Whether a scalar argument of type `U` is taken for a parameter of type `P`: as in a call of a function, but for
+/// fractions and pointers, which do not silently become integers and truth values.
+template <class U, class P>
+inline constexpr bool kBecomes =
+    std::is_convertible_v<U, P> &&
+    !(std::is_integral_v<P> &&
+      (std::is_floating_point_v<std::remove_cvref_t<U>> || std::is_pointer_v<std::decay_t<U>>));
+
 /// What `submit` takes for a kernel's parameter `P`. Converting to it from the caller's argument also notes the
 /// place of the call, which a parameter after the pack could not.
 template <class P>
 class ArgumentFor {  // a scalar
  public:
   template <class U>
-  requires(std::is_convertible_v<U, P>)
+  requires(kBecomes<U, P>)
       // NOLINTNEXTLINE(bugprone-forwarding-reference-overload): an `ArgumentFor` converts to no scalar
       ArgumentFor(U&& value, SourceLocation location = SourceLocation::current())
       : value_(static_cast<P>(std::forward<U>(value))), location_(location) {}
@@ -106,6 +114,10 @@ constexpr void check_argument() {
   } else {
     static_assert(std::is_convertible_v<Argument, Parameter>,
                   "hocket: this scalar argument cannot be converted to the type that the kernel takes");
+    static_assert(
+        !std::is_convertible_v<Argument, Parameter> || kBecomes<Argument, Parameter>,
+        "hocket: this scalar argument is a fraction or a pointer, but the kernel takes an integer or a bool "
+        "here; convert it explicitly");
   }
 }
 
@@ -126,6 +138,16 @@ struct Diagnose<ParameterList<Ps...>> {
     (check_argument<Indices, Ps, Args>(), ...);
   }
 };
+
+/// Whether something can be submitted: a codelet, or a kernel in `cpu(...)`.
+template <class S>
+std::true_type submittable(const Codelet<S>*);
+template <class F, class S>
+std::true_type submittable(const Cpu<F, S>*);
+std::false_type submittable(...);
+template <class F>
+inline constexpr bool kSubmittable =
+    decltype(submittable(static_cast<std::add_pointer_t<const F>>(nullptr)))::value;
 
 /// The codelet of a one-off task, named after the place that submits it.
 std::shared_ptr<const CodeletCore> make_one_off(std::shared_ptr<const Variant> variant,
@@ -153,7 +175,9 @@ struct Submission {
 /// same for a kernel that is used once. Tasks that use the same data run as if in the order of submission.
 ///
 /// Throws `InvalidArgument` (an empty handle, data of another runtime, a bad device specification, arguments that
-/// overlap and write), `NoEligibleDevice`, `UninitialisedRead`. A submission that throws has no effect.
+/// overlap and write), `NoEligibleDevice`, `OutOfMemory` (no device could ever hold the operands),
+/// `UninitialisedRead`. A submission that throws has no effect. Recording in a graph leaves the last three to
+/// `Graph::validate` and `Runtime::run`.
 /// Any number of threads may submit at once, tasks included.
 class Submitter {
  public:
@@ -198,6 +222,23 @@ class Submitter {
   requires(!detail::ArgumentsMatch<detail::ParameterList<Ps...>, Args...>::value) Task
       submit(const TaskOptions&, const Cpu<F, void(Ps...)>&, const Args&...) {
     detail::Diagnose<detail::ParameterList<Ps...>>::template arguments<Args...>();
+    return {};
+  }
+
+  // Chosen for what is neither a codelet nor a kernel in `cpu(...)`.
+  template <class F, class... Args>
+  requires(!detail::kSubmittable<F> && !std::is_base_of_v<TaskOptions, F>) Task
+      submit(const F&, const Args&...) {
+    static_assert(detail::kSubmittable<F>,
+                  "hocket: submit takes a codelet, or a function in cpu(...): wrap the function, as in "
+                  "rt.submit(hocket::cpu(function), arguments...)");
+    return {};
+  }
+  template <class F, class... Args>
+  requires(!detail::kSubmittable<F>) Task submit(const TaskOptions&, const F&, const Args&...) {
+    static_assert(detail::kSubmittable<F>,
+                  "hocket: submit takes a codelet, or a function in cpu(...): wrap the function, as in "
+                  "rt.submit({.name = ...}, hocket::cpu(function), arguments...)");
     return {};
   }
 

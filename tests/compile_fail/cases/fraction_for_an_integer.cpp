@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
+// expect: hocket: this scalar argument is a fraction or a pointer, but the kernel takes an integer or a bool here; convert it explicitly
+#include <hocket/hocket.hpp>
+
+void use(hocket::Runtime& runtime, const hocket::Data<int>& x) {
+  const hocket::Codelet put{"put", hocket::cpu([](int, hocket::Out<int>) {})};
+  runtime.submit(put, 2.9, x);
+}
