@@ -421,7 +421,8 @@ class Codelet<void(Ps...)> {
   }
 
   /// The same codelet with a statement of its work: called with the shape of each argument (of scalars:
-  /// one element), from any thread, it returns flops and bytes for cost estimates and reports.
+  /// one element), from any thread, it returns flops and bytes for cost estimates and reports. It
+  /// must not throw; where it does, the task counts as having stated no work.
   [[nodiscard]] Codelet with_work(std::function<Work(std::span<const Shape>)> work) const {
     Codelet copy = *this;
     detail::CodeletCore core = *core_;

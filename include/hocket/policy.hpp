@@ -46,6 +46,8 @@ struct PolicyMachine {
   std::uint32_t devices = 0;
 };
 
+/// Nothing but `start` may throw: these functions are called between a task's ends and beginnings, where nobody could
+/// be told, and what they throw ends the program or loses the task.
 class Policy {
  public:
   virtual ~Policy() = default;

@@ -22,7 +22,9 @@ struct DeviceReport {
   std::string name;
   std::uint32_t workers = 1;  ///< Tasks that can run on it at once.
   std::uint64_t tasks = 0;
-  Seconds busy{};                   ///< Sum over its tasks; may exceed the wall clock where workers > 1.
+  /// Sum over its tasks; may exceed the wall clock where workers > 1. Tasks of the fast lane are not timed one by one:
+  /// for these it is the time from when a worker takes up work until it finds none.
+  Seconds busy{};
   std::optional<Seconds> modelled;  ///< Emulated devices.
   double flops = 0.0;               ///< As the codelets state them (`Codelet::with_work`).
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// A place in the user's source. Stands in for std::source_location, which clang 14 does not offer with
-/// Debian's standard library.
+/// Debian's standard library. The texts are not copied: they must live as long as the program, as those of `current` do.
 #pragma once
 
 #include <cstdint>

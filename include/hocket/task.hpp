@@ -32,7 +32,10 @@ enum class TaskState : std::uint8_t {
 std::string_view to_string(TaskState state) noexcept;
 
 /// A handle to a submitted task; copies name the same task. Empty when default-constructed. Any thread may use
-/// a handle, but not one and the same object at once with a writer. It may outlive its runtime.
+/// a handle, but not one and the same object at once with a writer. It may outlive its runtime, but no thread may be
+/// within `get`, `wait_for` or `cancel` when the destructor of the runtime begins.
+///
+/// To ask an empty handle anything but whether it is empty throws `InvalidArgument`.
 class Task {
  public:
   Task() noexcept = default;
@@ -51,17 +54,30 @@ class Task {
   explicit operator bool() const noexcept { return node_ != nullptr; }
 
   TaskId id() const;
+  /// The name that it was given, or that of its codelet, or the place of its submission.
   std::string name() const;
   TaskState state() const;
 
-  /// Waits until the task is over. Throws `TaskError` where it failed or was cancelled, `InvalidArgument` for an
-  /// empty handle or a task of a graph, and `Error` where the caller is itself a task that this one waits for.
+  /// Waits until the task is over. Throws `TaskError` where it failed or was cancelled, `InvalidArgument` for a task as
+  /// recorded in a graph, and `Error` where the wait could never end: the caller is itself a task that this one waits
+  /// for, or holds a view of data that it needs.
   /// A failure reported here is not reported again by `Runtime::wait()`.
   void get() const;
   /// Waits at most that long; returns whether the task is over. Throws as `get()` does once it is.
   bool wait_for(Seconds limit) const;
+  /// The same for a `std::chrono::duration`.
+  template <class Duration>
+  requires requires(const Duration& limit) {
+    limit.count();
+    Duration::period::num / Duration::period::den;
+  }
+  bool wait_for(const Duration& limit) const {
+    return wait_for(
+        Seconds{static_cast<double>(limit.count()) * Duration::period::num / Duration::period::den});
+  }
   /// Withdraws the task if it has not been given to a device yet, and with it those that depend on it; returns
-  /// whether it did. Never stops a running kernel.
+  /// whether it did: never for a run of a graph. Never stops a running kernel. Throws `InvalidArgument` for a task as
+  /// recorded in a graph.
   bool cancel() const;
 
   detail::TaskNode* node() const noexcept { return node_; }
@@ -78,7 +94,8 @@ struct TaskOptions {
   /// Where it may run: a device specification such as "opencl" or "cpu,pim" (kinds), or "opencl:1" (one device
   /// of a kind, by its number among them). Empty: anywhere that the codelet has a variant for.
   std::string on{};
-  SourceLocation location{};  ///< For messages; the place of the submission where it is not set.
+  /// For messages; the place of the submission where it is not set. Its texts must live as long as the program.
+  SourceLocation location{};
 };
 
 }  // namespace hocket

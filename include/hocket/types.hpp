@@ -10,11 +10,14 @@
 
 namespace hocket {
 
-/// Index of a device in `Runtime::devices()`; 0 is the first CPU device where there is one.
+/// Index of a device in `Runtime::devices()`, which are in the order of the device specification; without one the
+/// CPU's cores come first.
 enum class DeviceId : std::uint32_t {};
 /// Index of a memory node (an address space that tasks compute in). Node 0 is always the host's memory.
 enum class MemoryNodeId : std::uint32_t {};
-/// Number of a task, unique within its `Runtime`, growing in the order in which one thread submits, never 0.
+/// Number of a submission, unique within its `Runtime`, growing in the order in which one thread submits, never 0. A
+/// run of a graph is one submission, whose number all its tasks share; the tasks as recorded are numbered from 0 within
+/// their graph.
 enum class TaskId : std::uint64_t {};
 
 inline constexpr MemoryNodeId kHostNode{0};

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -163,8 +164,10 @@ TEST_F(Tasks, AreWaitedForAtMostAsLongAsAsked) {
   EXPECT_FALSE(task.wait_for(Seconds{0.01}));
   EXPECT_FALSE(task.wait_for(Seconds{0.0}));
   EXPECT_FALSE(task.wait_for(Seconds{-1.0}));
+  EXPECT_FALSE(task.wait_for(std::chrono::milliseconds{5}));
   gate.open();
   EXPECT_TRUE(task.wait_for(Seconds{1e9}));
+  EXPECT_TRUE(task.wait_for(std::chrono::hours::max()));
   EXPECT_TRUE(task.wait_for(Seconds{0.0}));
 }
 
