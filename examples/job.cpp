@@ -40,7 +40,10 @@ std::string positive_number(const std::string& text) {
 std::string known_policy(const std::string& text) {
   const std::vector<std::string> names = policy_names();
   if (std::find(names.begin(), names.end(), text) != names.end()) return {};
-  return fmt::format("there is no policy '{}'; the policies are {}", text, fmt::join(names, ", "));
+  const std::vector<std::string_view> planners = planner_names();
+  const bool plans = std::find(planners.begin(), planners.end(), text) != planners.end();
+  return fmt::format("there is no policy '{}'; the policies are {}{}", text, fmt::join(names, ", "),
+                     plans ? " ('" + text + "' is a planner of recorded graphs: see Runtime::plan)" : "");
 }
 
 /// Names an unknown argument and lists the options that there are.
@@ -110,10 +113,10 @@ int run_checked(Job& job, const CommonOptions& options) {
 }  // namespace
 
 void add_job_options(CLI::App& app, Job& job, CommonOptions& options) {
-  app.add_option("--size", options.size, "Size of the problem, in elements along a dimension")
+  app.add_option("--size", options.size, job.meaning_of_size())
       ->check(CLI::Validator(positive_number, ""))
       ->type_name("N");
-  app.add_option("--tile", options.tile, "Size of a tile along a dimension")
+  app.add_option("--tile", options.tile, job.meaning_of_tile())
       ->check(CLI::Validator(positive_number, ""))
       ->type_name("B");
   app.add_option("--policy", options.policy,

@@ -63,6 +63,9 @@ class Job {
   virtual ~Job() = default;
   virtual std::string name() const = 0;         ///< "co2"
   virtual std::string description() const = 0;  ///< One line.
+  /// What the common options `--size` and `--tile` say, for help.
+  virtual std::string meaning_of_size() const { return "Size of the problem, in elements along a dimension"; }
+  virtual std::string meaning_of_tile() const { return "Size of a tile along a dimension"; }
   /// Adds the job's own options. The job keeps the variables that they bind to.
   virtual void add_options(CLI::App& app) = 0;
   /// Does the work. Throws `Error` (exit code 1) or, for options that make no sense, `InvalidArgument` (2).

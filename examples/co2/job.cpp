@@ -115,6 +115,16 @@ class Co2Job final : public Job {
     return "Gaussian-process regression and forecast of the Mauna Loa CO2 record, or of a series of your own";
   }
 
+  std::string meaning_of_size() const override {
+    return fmt::format(
+        "Observations that are used, evenly picked over the series; at least {} (default: all)",
+        kMinimumPoints);
+  }
+  std::string meaning_of_tile() const override {
+    return fmt::format("Size of a tile of the covariance matrix along a dimension (default: {})",
+                       kDefaultTile);
+  }
+
   void add_options(CLI::App& app) override {
     app.add_option(
            "--csv", csv_,
@@ -143,6 +153,7 @@ class Co2Job final : public Job {
     }
     series_ = csv_.empty() ? parse_series(co2_weekly_csv(), "the weekly CO2 record of Mauna Loa")
                            : read_series(csv_);
+    const std::size_t given = series_.size();
     thin(series_, options.size);
 
     RegressionOptions settings;
@@ -161,6 +172,9 @@ class Co2Job final : public Job {
     report_progress("forecast", 1, 1);
 
     JobResult result;
+    if (options.size > given)
+      result.lines.push_back(fmt::format("--size {}: the series has but {} observations, and all are used",
+                                         options.size, given));
     add_lines(result);
     add_fields(result, regression);
     svg_ = draw_svg(picture());

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <hocket/error.hpp>
 #include <hocket/policy.hpp>
+#include <hocket/problem.hpp>
 
 #include "sched/eager_policy.hpp"
 #include "sched/earliest_finish_policy.hpp"
@@ -29,8 +30,12 @@ constexpr Entry kPolicies[] = {
 std::unique_ptr<Policy> make_policy(std::string_view name) {
   for (const Entry& entry : kPolicies)
     if (name == entry.name) return entry.make();
-  throw InvalidArgument(fmt::format("unknown policy '{}'; known: {} (RuntimeOptions::policy, HOCKET_POLICY)",
-                                    name, fmt::join(policy_names(), ", ")));
+  const std::vector<std::string_view> planners = planner_names();
+  const bool plans = std::find(planners.begin(), planners.end(), name) != planners.end();
+  throw InvalidArgument(
+      fmt::format("unknown policy '{}'; known: {} (RuntimeOptions::policy, HOCKET_POLICY){}", name,
+                  fmt::join(policy_names(), ", "),
+                  plans ? ". This is a planner of recorded graphs: see Runtime::plan" : ""));
 }
 
 std::vector<std::string> policy_names() {

@@ -78,6 +78,7 @@ TEST(Cli, ExplainsItselfOnHelp) {
 
 TEST(Cli, HelpOfRunListsEveryJob) {
   expect_holds(run_hocket({"run", "--help"}).out, {"co2", "cholesky", "image"});
+  expect_holds(run_hocket({"run", "co2", "--help"}).out, {"Observations that are used", "covariance matrix"});
 }
 
 TEST(Cli, PrintsItsVersionInTwoWays) {
@@ -115,6 +116,8 @@ TEST(CliMisuse, NamesThePoliciesWhenOneIsUnknown) {
   expect_misuse({"run", "cholesky", "--policy", "best"}, {"best", "eager", "eft", "ws"});
   expect_misuse({"run", "cholesky"}, {"best", "eager", "eft", "ws"},
                 {.environment = {{"HOCKET_POLICY", "best"}}});
+  expect_misuse({"run", "cholesky", "--policy", "heft"}, {"heft", "eager, eft, ws", "Runtime::plan"});
+  expect_misuse({"run", "cholesky"}, {"heft", "Runtime::plan"}, {.environment = {{"HOCKET_POLICY", "heft"}}});
 }
 
 TEST(CliMisuse, NamesTheKindsOfDevicesWhenASpecificationIsWrong) {

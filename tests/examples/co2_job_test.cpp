@@ -280,6 +280,23 @@ TEST_F(Co2Job, ForecastsTenYearsOfTheRecordWithAGrowingBand) {
   EXPECT_TRUE(result.files.empty());
 }
 
+TEST_F(Co2Job, SaysSoWhereMoreObservationsAreAskedForThanThereAre) {
+  std::ofstream(path("short.csv")) << [] {
+    std::string text = "year,value\n";
+    for (int i = 0; i < 40; ++i) text += std::to_string(1990 + i) + "," + std::to_string(300 + i % 7) + "\n";
+    return text;
+  }();
+  const auto run_with = [&](std::size_t size) {
+    CommonOptions options = small();
+    options.size = size;
+    return run({"--evaluations", "2", "--csv", path("short.csv")}, options);
+  };
+  const JobResult clamped = run_with(41);
+  EXPECT_EQ(clamped.lines.front(), "--size 41: the series has but 40 observations, and all are used");
+  EXPECT_EQ((*clamped.fields)["observations"], 40);
+  EXPECT_EQ(run_with(40).lines.front().find("--size"), std::string::npos);
+}
+
 TEST_F(Co2Job, WritesThePictureAndThePageIntoTheOutputFolder) {
   CommonOptions options = small();
   options.out = folder_.string();
