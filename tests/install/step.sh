@@ -19,7 +19,7 @@ consume_with_pkg_config() {
   export PKG_CONFIG_PATH="$1/$HOCKET_LIBDIR/pkgconfig"
   mkdir -p "$work/$2"
   # shellcheck disable=SC2046  # the flags are separate words
-  "$CXX" -std=c++20 $(pkg-config --cflags hocket hocket-kernels) "$here/consumer/main.cpp" \
+  "$CXX" -std=c++20 -O2 $(pkg-config --cflags hocket hocket-kernels) "$here/consumer/main.cpp" \
     $(pkg-config --libs hocket-kernels hocket) -o "$work/$2/consumer"
   LD_LIBRARY_PATH="$1/$HOCKET_LIBDIR" "$work/$2/consumer"
 }
