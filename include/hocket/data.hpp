@@ -65,7 +65,7 @@ DataHandle subregion(const DataHandle& parent, const Box& box);
 /// Throws `InvalidArgument` for a tile extent of 0.
 std::vector<DataHandle> split(const DataHandle& parent, const std::array<std::size_t, kMaxRank>& tile);
 
-[[noreturn]] inline void throw_no_such_tile(const std::string& name, std::span<const std::size_t> at,
+[[noreturn]] inline void throw_no_such_tile(const DataHandle& whole, std::span<const std::size_t> at,
                                             std::span<const std::size_t> counts) {
   const auto joined = [](std::span<const std::size_t> numbers, const char* separator) {
     std::string text;
@@ -76,8 +76,9 @@ std::vector<DataHandle> split(const DataHandle& parent, const std::array<std::si
     return text;
   };
   std::string message = "tile (";
-  message.append(joined(at, ",")).append(") of data '").append(name).append("': there are ");
-  message.append(joined(counts, " x ")).append(" tiles");
+  message.append(joined(at, ",")).append(")");
+  if (whole.region() != nullptr) message.append(" of data '").append(name_of(whole)).append("'");
+  message.append(": there are ").append(joined(counts, " x ")).append(" tiles");
   throw InvalidArgument(message);
 }
 
@@ -135,9 +136,10 @@ class Data {
 template <class T, std::size_t Rank>
 class Tiles {
  public:
-  Tiles(detail::DataHandle whole, std::vector<detail::DataHandle> handles,
-        const std::array<std::size_t, Rank>& counts)
-      : whole_(std::move(whole)), counts_(counts) {
+  /// `whole` is what they are tiles of, for messages.
+  Tiles(std::vector<detail::DataHandle> handles, const std::array<std::size_t, Rank>& counts,
+        detail::DataHandle whole = {})
+      : counts_(counts), whole_(std::move(whole)) {
     tiles_.reserve(handles.size());
     for (detail::DataHandle& handle : handles) tiles_.emplace_back(std::move(handle));
   }
@@ -153,7 +155,7 @@ class Tiles {
     const std::array<std::size_t, Rank> at{static_cast<std::size_t>(indices)...};
     std::size_t position = 0;
     for (std::size_t d = 0; d < Rank; ++d) {
-      if (at[d] >= counts_[d]) detail::throw_no_such_tile(detail::name_of(whole_), at, counts_);
+      if (at[d] >= counts_[d]) detail::throw_no_such_tile(whole_, at, counts_);
       position = position * counts_[d] + at[d];
     }
     return tiles_[position];
@@ -163,9 +165,9 @@ class Tiles {
   auto end() const noexcept { return tiles_.end(); }
 
  private:
-  detail::DataHandle whole_;
   std::vector<Data<T, Rank>> tiles_;
   std::array<std::size_t, Rank> counts_;
+  detail::DataHandle whole_;
 };
 
 template <class T, std::size_t Rank>
@@ -179,7 +181,7 @@ const {
   std::vector<detail::DataHandle> handles = detail::split(handle_, padded);
   for (std::size_t d = 0; d < Rank; ++d)
     counts[d] = extent(d) / sizes[d] + (extent(d) % sizes[d] != 0 ? 1 : 0);
-  return Tiles<T, Rank>(handle_, std::move(handles), counts);
+  return Tiles<T, Rank>(std::move(handles), counts, handle_);
 }
 
 }  // namespace hocket

@@ -19,7 +19,10 @@ using Errors = testing::WatchedTest;
 // What went wrong, from the task that was asked for down to what a kernel threw.
 void tell(const std::exception& error, std::vector<std::string>& story) {
   const auto* const of_task = dynamic_cast<const hk::TaskError*>(&error);
-  if (of_task == nullptr) return story.push_back(error.what());
+  if (of_task == nullptr) {
+    story.emplace_back(error.what());
+    return;
+  }
   const bool failed = of_task->failure() == hk::TaskFailure::Failed;
   story.push_back(of_task->task() + (failed ? " failed on " + of_task->device() : " never ran") +
                   ", submitted in line " + std::to_string(of_task->location().line));
