@@ -247,7 +247,7 @@ class Runtime final : public Submitter {
   /// another runtime, `NoEligibleDevice` for a task that no device can run, `UninitialisedRead`; then nothing runs.
   Task run(const Graph& graph);
   /// The same with every task on the device and in the order of the plan. Throws `InvalidArgument` also for a plan of
-  /// another number of tasks.
+  /// another graph, or one that sends a task where it cannot run.
   Task run(const Graph& graph, const Plan& plan);
 
   // ---- what it is and did --------------------------------------------------------------------------------

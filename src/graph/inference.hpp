@@ -45,7 +45,8 @@ bool infer(InferenceScratch& scratch, detail::TaskNode& waiting, detail::TaskNod
 /// Links edges from predecessors to the task that waits for them, one after the other.
 class Linker {
  public:
-  /// At most that many edges: one for each predecessor that was not over when they were counted. `held`: what the task waits for besides.
+  /// At most that many edges: one for each predecessor that held it up when they were counted. `held`: what the task
+  /// waits for besides.
   Linker(detail::TaskNode& waiting, detail::TaskNode& recorded, std::uint32_t most, std::uint32_t held)
       : waiting_(waiting),
         recorded_(recorded),
@@ -116,11 +117,17 @@ class Linker {
   detail::EdgeCursor edges_;
 };
 
-/// How many edges an access to one part may need: what is over needs none.
+/// Whether a predecessor holds up what comes after it: until it is over, and, where it did not succeed, until that has
+/// been noted. What is not held up may run, and be over and gone, as soon as its last edge is linked.
+inline bool holds_up(const detail::TaskNode& predecessor) noexcept {
+  return !predecessor.closed() || predecessor.state.load(std::memory_order_acquire) != TaskState::Done;
+}
+
+/// How many edges an access to one part may need.
 inline std::uint32_t count_edges(const detail::AccessState& state, Access access) noexcept {
-  std::uint32_t edges = state.writer && !state.writer->closed() ? 1 : 0;
+  std::uint32_t edges = state.writer && holds_up(*state.writer) ? 1 : 0;
   if (writes(access))
-    for (const detail::TaskNode* const reader : state.readers.all()) edges += reader->closed() ? 0 : 1;
+    for (const detail::TaskNode* const reader : state.readers.all()) edges += holds_up(*reader) ? 1 : 0;
   return edges;
 }
 
