@@ -71,21 +71,26 @@ detail::DataHandle Runtime::borrow(const void* memory, ElementType element, cons
   description.borrowed = const_cast<void*>(memory);  // `read_only` keeps everybody from writing it
   description.read_only = read_only;
   description.permit_lossy = options.permit_lossy;
+  const std::string what = options.name.empty() ? "data" : fmt::format("data '{}'", options.name);
   if (shape.elements() != 0 && memory == nullptr)
-    throw InvalidArgument(
-        fmt::format("data '{}' of shape {} borrows a null pointer", options.name, to_string(shape)));
+    throw InvalidArgument(fmt::format("{} of shape {} borrows a null pointer", what, to_string(shape)));
   description.strides = strides.value_or(dense_strides(shape));
   if (strides) {
     std::size_t least = 1;
     for (std::size_t d = shape.rank; d-- > 0;) {
       const bool contiguous = d + 1u == shape.rank && description.strides[d] != 1;
       if (contiguous || description.strides[d] < least)
+        throw InvalidArgument(fmt::format(
+            "{}: the stride of dimension {} is {}; the last stride must be 1, and each at least the "
+            "extent times the stride of the next dimension ({})",
+            what, d, description.strides[d], least));
+      std::size_t bytes = 0;
+      if (__builtin_mul_overflow(description.strides[d], shape.extent[d], &least) ||
+          __builtin_mul_overflow(least, element.bytes, &bytes) || bytes > PTRDIFF_MAX)
         throw InvalidArgument(
-            fmt::format("data '{}': stride {} of dimension {} is {}; the last stride must be 1, and each at "
-                        "least the extent "
-                        "times the stride of the next dimension ({})",
-                        options.name, d, d, description.strides[d], least));
-      least = description.strides[d] * shape.extent[d];
+            fmt::format("{}: with a stride of {} in dimension {}, of extent {}, it is larger than "
+                        "the address space",
+                        what, description.strides[d], d, shape.extent[d]));
     }
   }
   return engine_->make_data(std::move(description));

@@ -413,5 +413,17 @@ TEST_F(DataHandles, LetOneTaskReadTheSameDataTwice) {
   EXPECT_EQ(runtime_.read(sum)[2], 8);
 }
 
+TEST_F(DataHandles, RefuseStridesThatReachBeyondTheAddressSpace) {
+  std::array<int, 4> memory{};
+  EXPECT_TRUE(holds(message_of<InvalidArgument>([&] {
+                      runtime_.data(memory.data(), {4, 1}, {std::size_t{1} << 62, 1});
+                    }),
+                    {"stride of 4611686018427387904", "address space"}));
+  EXPECT_TRUE(holds(message_of<InvalidArgument>([&] {
+                      runtime_.data(memory.data(), {2, 2}, {1, 1}, {.name = "narrow"});
+                    }),
+                    {"'narrow'", "stride of dimension 0 is 1"}));
+}
+
 }  // namespace
 }  // namespace hocket
