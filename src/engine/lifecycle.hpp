@@ -99,9 +99,7 @@ class Lifecycle {
   bool begin_fast(detail::TaskNode& task) {
     task.begun.store(1, std::memory_order_relaxed);
     light_fence();  // pairs with the heavy one of those who ask
-    constexpr std::uint8_t kAny =
-        detail::TaskNode::kCancel | detail::TaskNode::kClaim | detail::TaskNode::kFailed;
-    if ((task.requests.load(std::memory_order_relaxed) & kAny) == 0 &&
+    if ((task.requests.load(std::memory_order_relaxed) & kAsked) == 0 &&
         index(task.id) > cancelled_up_to.load(std::memory_order_relaxed))
       return true;
     return settle(task);
@@ -111,10 +109,13 @@ class Lifecycle {
   static bool hold(detail::TaskNode& task) noexcept {
     task.begun.store(1, std::memory_order_relaxed);
     light_fence();  // pairs with the heavy one of those who ask
-    if (task.requests.load(std::memory_order_relaxed) == 0) return true;
+    if ((task.requests.load(std::memory_order_relaxed) & kAsked) == 0) return true;
     let_loose(task);
     return false;
   }
+  /// What somebody may have asked for that keeps a task in the fast lane from being run as a matter of course.
+  static constexpr std::uint8_t kAsked =
+      detail::TaskNode::kCancel | detail::TaskNode::kClaim | detail::TaskNode::kFailed;
   static void let_loose(detail::TaskNode& task) noexcept { task.begun.store(0, std::memory_order_relaxed); }
   /// Takes a task that lies in a queue of the fast lane, out of its turn, to run it; false where somebody else has it.
   bool take_out_of_queue(detail::TaskNode& task);
